@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from aiayn.reports.claim_grids import DECIMALS, claimed, effect_assumed
-from aiayn.reports.comparability import ReportedRun, finished_run
 from aiayn.reports.formats import markdown_table
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, effect_text, millions
 from aiayn.reports.publication import ARCHIVE, RUNS, unpacked
 from aiayn.reports.registered import RegisteredStudy, read_registered
+from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.runs.cost import Total
 from aiayn.runs.registrations import HASH_DIGITS, registered_names
 from aiayn.system import files

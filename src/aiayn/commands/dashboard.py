@@ -15,7 +15,7 @@ from aiayn.system import files
 from aiayn.system.extras import require
 
 if TYPE_CHECKING:
-    from aiayn.reports.tables.table3 import Report
+    from aiayn.reports.tables.table3_results import Report
     from aiayn.reports.wandb_dashboard import Subject
 
 
@@ -25,7 +25,7 @@ def main(config: DashboardConfig) -> None:
         raise UserError(f"output={config.output}: nothing is written unless dry_run=true; state that as well")
     output = None if config.output is None else output_folder(config.output)
     require("wandb-workspaces", extra="dashboard", setting="aiayn dashboard")
-    from aiayn.reports.tables.table3 import read_table3, record_look_at  # imports numpy
+    from aiayn.reports.tables.table3_results import read_table3, record_look_at  # imports numpy
 
     table = read_table3(config)
     record_look_at(table)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # `aiayn --help` lists the reports without importing OmegaCon
 
     from aiayn.config.report_schema import ReportConfig
     from aiayn.reports.beside_base import Summary
-    from aiayn.reports.comparability import ReportedRun
+    from aiayn.reports.reported_runs import ReportedRun
 
 PAGE = "report.html"
 """The default file of the page, which no terminal can show."""

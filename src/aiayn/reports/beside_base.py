@@ -18,17 +18,16 @@ from aiayn.paper.claims import Metric
 from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import (
     PREFIX,
-    ReportedRun,
     comparable_runs,
     condition_differences,
-    runs_of,
     score_differences,
     setting_differences,
 )
 from aiayn.reports.comparison import BASE
 from aiayn.reports.judgement import MeasuredRows
 from aiayn.reports.registered import RegisteredStudy, read_registered
-from aiayn.reports.tables.table3 import Report, measured_rows
+from aiayn.reports.reported_runs import ReportedRun, runs_of
+from aiayn.reports.tables.table3_results import Report, measured_rows
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record

@@ -27,13 +27,12 @@ from aiayn.evaluation.significance import (
 from aiayn.reports.code_versions import CodeVersion, code_versions
 from aiayn.reports.comparability import (
     Difference,
-    ReportedRun,
     check_alike,
     check_duplicate_seeds,
     condition_differences,
-    is_asked_for,
     score_differences,
 )
+from aiayn.reports.reported_runs import ReportedRun, is_asked_for
 from aiayn.runs.directory import open_run
 from aiayn.runs.ledger import pilots_left_out, read_results
 

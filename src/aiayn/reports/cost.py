@@ -9,10 +9,10 @@ from aiayn.config.report_schema import OnlyComparedConfig, ReportConfig
 from aiayn.errors import UserError
 from aiayn.paper.tables import load_table2
 from aiayn.reports.code_versions import code_versions, version_remarks
-from aiayn.reports.comparability import ReportedRun, is_asked_for
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, duration, hours, operations
+from aiayn.reports.reported_runs import ReportedRun, is_asked_for
 from aiayn.runs.cost import Attempt, RunCost, Total
 from aiayn.runs.ledger import State, read_results
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from aiayn.reports.comparability import ReportedRun, finished_run
 from aiayn.reports.numbers import counted
 from aiayn.reports.power import pilot_result
 from aiayn.reports.registered import ANALYSIS, PlannedRun, RegisteredStudy, most_frequent
+from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.reports.run_facts import hardware_text, package_versions
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry, read_results

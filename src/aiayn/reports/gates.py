@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from aiayn.paper.claims import Claim, Converged, Gate, OverFitting
-from aiayn.reports.comparability import ReportedRun
+from aiayn.reports.reported_runs import ReportedRun
 
 Curve: TypeAlias = Mapping[int, float]
 """Perplexity on dev by optimizer step, of one run."""

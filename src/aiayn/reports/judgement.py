@@ -10,8 +10,8 @@ import numpy as np
 from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, Design, Hypothesis, Noise, decide
 from aiayn.evaluation.significance import Effect, Measured, Measurements, measure, sentence_columns
 from aiayn.paper.claims import Claim, Comparison, Metric
-from aiayn.reports.comparability import ReportedRun
 from aiayn.reports.gates import Curves, failed_gate
+from aiayn.reports.reported_runs import ReportedRun
 from aiayn.reports.verdicts import OPEN, Verdict, verdict_of
 
 POWER_CONFIDENCE = 0.8

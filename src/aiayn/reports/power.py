@@ -10,7 +10,7 @@ from aiayn.evaluation.decisions import TARGET_POWER
 from aiayn.evaluation.significance import SeedNoise
 from aiayn.paper.claims import Claim, Comparison, Metric, OverFitting
 from aiayn.reports.claim_grids import DECIMALS, TOO_MANY_SEEDS, claimed
-from aiayn.reports.comparability import Difference, ReportedRun, check_alike, condition_differences, finished_run
+from aiayn.reports.comparability import Difference, check_alike, condition_differences
 from aiayn.reports.gates import curves_of, failed_gate
 from aiayn.reports.grid import Grid
 from aiayn.reports.judgement import (
@@ -23,6 +23,7 @@ from aiayn.reports.judgement import (
     seeds_for,
 )
 from aiayn.reports.numbers import signed
+from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.reports.run_facts import hardware_text, package_versions
 from aiayn.runs.registrations import PilotResult
 

@@ -22,8 +22,8 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.evaluation.significance import perplexities, sentence_columns
-from aiayn.reports.comparability import ReportedRun, finished_run
 from aiayn.reports.formats import Document, documents_collected, markdown, show
+from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.public import public_record

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 from aiayn.errors import UserError
 from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, LEVEL, TARGET_POWER, Noise
 from aiayn.paper.claims import Claim, Converged, Metric, OverFitting, read_claim, read_gate
-from aiayn.reports.comparability import FINGERPRINT_DIGITS, PREFIX, ReportedRun, finished_run
+from aiayn.reports.comparability import PREFIX
 from aiayn.reports.gates import curves_of
 from aiayn.reports.judgement import POWER_CONFIDENCE, JudgedClaim, MeasuredRows, Noises, judge_claims
 from aiayn.reports.numbers import counted
+from aiayn.reports.reported_runs import FINGERPRINT_DIGITS, ReportedRun, finished_run
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry
 from aiayn.runs.registrations import (

@@ -14,12 +14,9 @@ from aiayn.evaluation.significance import Effect
 from aiayn.paper.cells import read_yaml
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparability import (
-    ReportedRun,
     check_alike,
     check_duplicate_seeds,
-    choose,
     condition_differences,
-    runs_of,
     setting_differences,
     tested_differences,
 )
@@ -27,6 +24,7 @@ from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, effect_text, mean_text, two_decimals
 from aiayn.reports.publication import show_or_pack
+from aiayn.reports.reported_runs import ReportedRun, choose, runs_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.runs.ledger import read_results
 

@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from aiayn.reports.comparability import ReportedRun
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted
+from aiayn.reports.reported_runs import ReportedRun
 from aiayn.runs.provenance import DISTRIBUTION
 from aiayn.runs.record import Record
 

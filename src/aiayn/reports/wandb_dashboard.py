@@ -17,7 +17,8 @@ from aiayn.paper.tables import SETTINGS, load_table3
 from aiayn.reports.beside_base import VERDICT
 from aiayn.reports.formats import markdown_table
 from aiayn.reports.grid import Grid
-from aiayn.reports.tables.table3 import Report, grids, summary
+from aiayn.reports.tables.table3 import grids, summary
+from aiayn.reports.tables.table3_results import Report
 
 ORIGIN = (
     "Written by aiayn dashboard from the records of the runs; the next call writes it anew, so make a copy to edit."

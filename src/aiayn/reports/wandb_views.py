@@ -7,7 +7,7 @@ import wandb
 from wandb_workspaces._graphql import execute_graphql
 
 from aiayn.errors import UserError
-from aiayn.reports.tables.table3 import Report
+from aiayn.reports.tables.table3_results import Report
 from aiayn.reports.wandb_dashboard import Subject, build_dashboard
 from aiayn.tracking.wandb_session import failures_explained, has_credentials, host, session
 

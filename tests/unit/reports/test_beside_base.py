@@ -14,9 +14,10 @@ from aiayn.config.difference import PLANNED_SEEDS_VARIABLE
 from aiayn.evaluation.significance import Effect
 from aiayn.paper.claims import Metric
 from aiayn.reports.beside_base import VERDICT, BesideBase, Summary, at_the_end, of_study, of_table
-from aiayn.reports.comparability import ReportedRun, comparable_runs
+from aiayn.reports.comparability import comparable_runs
 from aiayn.reports.registered import read_registered
-from aiayn.reports.tables.table3 import report_of
+from aiayn.reports.reported_runs import ReportedRun
+from aiayn.reports.tables.table3_results import report_of
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry, read_results
 from aiayn.runs.provenance import Code

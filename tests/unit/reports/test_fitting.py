@@ -14,7 +14,8 @@ from aiayn.reports.fidelity import differing_settings
 from aiayn.reports.fitting import fitted
 from aiayn.reports.formats import rich_tables
 from aiayn.reports.grid import Grid
-from aiayn.reports.tables.table3 import document, report_of
+from aiayn.reports.tables.table3 import document
+from aiayn.reports.tables.table3_results import report_of
 from aiayn.runs.ledger import read_results
 
 

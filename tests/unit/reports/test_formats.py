@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from aiayn.reports.comparability import comparable_runs
 from aiayn.reports.formats import FORMATS, latex_table, latex_text, markdown_table
 from aiayn.reports.grid import Grid
-from aiayn.reports.tables.table3 import document, report_of
+from aiayn.reports.tables.table3 import document
+from aiayn.reports.tables.table3_results import report_of
 from aiayn.runs.ledger import read_results
 
 

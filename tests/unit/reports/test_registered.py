@@ -15,12 +15,12 @@ from aiayn.commands.front_end import main
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.paper.claims import Metric
-from aiayn.reports.comparability import ReportedRun, finished_run
 from aiayn.reports.comparison import compare
 from aiayn.reports.comparison_grids import document
 from aiayn.reports.deviations import Deviation, Kind, deviations_of, plan_remarks
 from aiayn.reports.power import pilot_result
 from aiayn.reports.registered import ANALYSIS, RegisteredStudy, read_registered, registration_of
+from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.ledger import pilots_left_out, read_results
 from aiayn.runs.provenance import Code

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.reports.comparability import ReportedRun
+from aiayn.reports.reported_runs import ReportedRun
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry

@@ -20,7 +20,8 @@ from aiayn.paper.tables import load_table3
 from aiayn.reports import formats
 from aiayn.reports.comparability import ComparableRuns, comparable_runs
 from aiayn.reports.formats import FORMATS, show
-from aiayn.reports.tables.table3 import Report, document, report_of
+from aiayn.reports.tables.table3 import document
+from aiayn.reports.tables.table3_results import Report, report_of
 from aiayn.reports.tables.table3_rows import Line
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.ledger import read_results

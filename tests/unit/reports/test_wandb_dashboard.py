@@ -28,7 +28,8 @@ from aiayn.config.schema import TrainConfig
 from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import comparable_runs
 from aiayn.reports.formats import markdown_table
-from aiayn.reports.tables.table3 import Report, grids, report_of
+from aiayn.reports.tables.table3 import grids
+from aiayn.reports.tables.table3_results import Report, report_of
 from aiayn.reports.wandb_dashboard import (
     AXES,
     COLUMNS,

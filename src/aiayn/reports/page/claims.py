@@ -9,7 +9,7 @@ from aiayn.reports.claim_grids import DECIMALS, claimed, effect_assumed, seeds_n
 from aiayn.reports.judgement import Judged, JudgedClaim
 from aiayn.reports.numbers import effect_text
 from aiayn.reports.page.markup import Html, heading, joined, table, tag, with_symbols
-from aiayn.reports.tables.table3 import Report
+from aiayn.reports.tables.table3_results import Report
 from aiayn.reports.verdicts import Verdict
 
 MARKS = {

@@ -11,11 +11,12 @@ from aiayn.config.freeze import frozen_content
 from aiayn.config.report_schema import OnlyConfig
 from aiayn.errors import UserError
 from aiayn.paper.tables import load_table3
-from aiayn.reports.comparability import comparable_runs, is_chosen
+from aiayn.reports.comparability import comparable_runs
 from aiayn.reports.page.run_data import Curve, Sample, find_corpus, read_attention, read_curves, read_samples
+from aiayn.reports.reported_runs import is_chosen
 from aiayn.reports.row import paper_row
 from aiayn.reports.status import run_settings
-from aiayn.reports.tables.table3 import Report, chosen_entries, report_of
+from aiayn.reports.tables.table3_results import Report, chosen_entries, report_of
 from aiayn.runs.ledger import Entry, State
 from aiayn.runs.record import Record
 from aiayn.system.progress import Bar

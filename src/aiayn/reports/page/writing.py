@@ -10,7 +10,7 @@ from aiayn.errors import UserError
 from aiayn.reports.page.content import read_content
 from aiayn.reports.page.render import page, plotly_bundle
 from aiayn.reports.status import count_states
-from aiayn.reports.tables.table3 import record_look_at
+from aiayn.reports.tables.table3_results import record_look_at
 from aiayn.system import files
 from aiayn.system.progress import draw_lines, has_bars, say
 

@@ -17,12 +17,9 @@ from aiayn.reports.comparability import (
     FOLLOWS_STEPS,
     SCALED,
     Difference,
-    ReportedRun,
     check_alike,
     check_duplicate_seeds,
-    choose,
     condition_differences,
-    runs_of,
     setting_differences,
     sizes_remark,
     tested_differences,
@@ -32,6 +29,7 @@ from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_of, mean_text, operations, two_decimals
 from aiayn.reports.publication import show_or_pack
+from aiayn.reports.reported_runs import ReportedRun, choose, runs_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.tables.table2_claims import (
     JudgedTable2Claim,

@@ -13,12 +13,9 @@ from aiayn.paper.tables import Parser, load_table4
 from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
 from aiayn.reports.comparability import (
     Difference,
-    ReportedRun,
     check_alike,
     check_duplicate_seeds,
-    choose,
     condition_differences,
-    runs_of,
     setting_differences,
     sizes_remark,
     tested_differences,
@@ -26,6 +23,7 @@ from aiayn.reports.comparability import (
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_text, two_decimals
+from aiayn.reports.reported_runs import ReportedRun, choose, runs_of
 from aiayn.runs.evaluations import Evaluation, other_searches
 from aiayn.runs.ledger import read_results
 from aiayn.runs.record import RecordedBrackets, RecordedSearch, SplitScores

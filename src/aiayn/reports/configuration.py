@@ -90,7 +90,7 @@ def _summary() -> Grid:
     """The groups of each command, in lines."""
     lines = []
     for verb in store.COMMANDS:
-        part = own_part(verb)
+        part = own_part(verb, Values(verb))
         groups = ", ".join(group for group in part.chosen if len(store.options(group)) > 1)
         lines.append((verb, f"as {part.base}{', and: ' if groups else ''}{groups}" if part.base else groups))
     return Grid("", ("<aiayn", "<groups"), (tuple(lines),))
@@ -135,12 +135,9 @@ class OwnPart:
     """The option chosen of each group."""
 
 
-def own_part(verb: str) -> OwnPart:
-    """The part of a command of its own; the command is composed."""
-    kind = store.COMMANDS[verb]
-    compose_command(verb, [])
-    choices = {group.partition("@")[0]: option for group, option in HydraConfig.get().runtime.choices.items()}
-    chosen = {group: option for group, option in reversed(choices.items()) if not group.startswith("hydra/")}
+def own_part(verb: str, values: "Values") -> OwnPart:
+    """The part of a command of its own, with the values of the command."""
+    kind, chosen = store.COMMANDS[verb], values.chosen
     hints = get_type_hints(kind, include_extras=True)
     earlier = takewhile(lambda each: each != verb, store.COMMANDS)
     base = next((each for each in earlier if issubclass(kind, store.COMMANDS[each])), None)
@@ -156,6 +153,8 @@ class Values:
 
     def __init__(self, verb: str, *overrides: str) -> None:
         self.root = compose_command(verb, list(overrides))
+        choices = {group.partition("@")[0]: option for group, option in HydraConfig.get().runtime.choices.items()}
+        self.chosen = {group: option for group, option in reversed(choices.items()) if not group.startswith("hydra/")}
         content: Any = OmegaConf.to_container(self.root, resolve=False, enum_to_str=True)
         self.stated = flatten(content)
         text = yaml.safe_dump(content, width=10_000, sort_keys=False)
@@ -216,7 +215,8 @@ def options_by_type(verb: str, group: str) -> dict[type, dict[str, Values]]:
 
 def _sections(verb: str) -> dict[str, list[str]]:
     """The paragraphs of a command by group; those outside any group have the empty name, and are first."""
-    values, part = Values(verb), own_part(verb)
+    values = Values(verb)
+    part = own_part(verb, values)
     kind, hints, inherited, chosen = part.kind, part.hints, part.inherited, part.chosen
     sections: dict[str, list[str]] = {"": []}
     if part.base is not None:

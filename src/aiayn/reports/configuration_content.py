@@ -27,7 +27,8 @@ def configuration_content() -> dict[str, Any]:
 
 
 def _command(verb: str) -> dict[str, Any]:
-    part, values = own_part(verb), Values(verb)
+    values = Values(verb)
+    part = own_part(verb, values)
     purpose = heading_comment(store.conf_directory() / f"{verb}.yaml").partition(": ")[2]
     explained = meanings(part.kind)
     groups = [

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from commands import Say
+from run_files import add_random_checkpoint
 
 from aiayn.commands.front_end import main
 from aiayn.evaluation.sentences import read_sentence_scores
@@ -21,15 +22,16 @@ GRID = ("beam_sizes=[1,4]", "alphas=[0.6,3.0]", "decoding.max_extra_length=12")
 
 @pytest.fixture(scope="module")
 def run(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the run, to be evaluated."""
+    """A copy of the run, to be evaluated, with weights on which searches differ."""
     copy = tmp_path_factory.mktemp("tuned") / "run"
     shutil.copytree(trained_run, copy, ignore=shutil.ignore_patterns("evaluations"))
+    add_random_checkpoint(copy, deviation=0.05)
     return copy
 
 
 @pytest.fixture(scope="module")
 def tuned(run: Path) -> dict[str, Any]:
-    """The grid as JSON, on weights that tell sentences apart."""
+    """The grid as JSON."""
     output = run.with_name("tuning.json")
     assert main(["tune", f"run={run}", "checkpoint=1", *GRID, f"output={output}"]) == 0
     content: dict[str, Any] = json.loads(output.read_text())

@@ -59,11 +59,15 @@ def assert_same_end(run: Path, other: Path, *, but: str = "") -> None:
         assert own_record.scores[split].bleu == other_record.scores[split].bleu
 
 
-def add_random_checkpoint(run: Path) -> None:
-    """Add a checkpoint of step 1 to a tiny run, with random matrices, which tell sentences apart."""
+def add_random_checkpoint(run: Path, *, deviation: float = 0.5) -> None:
+    """Add a checkpoint of step 1 to a tiny run, with random matrices, which tell sentences apart.
+
+    With a small deviation all tokens are about as likely, so that searches differ; with a large one outputs repeat a
+    token.
+    """
     checkpoint = torch.load(run / "checkpoints" / "step-0000012.ckpt", weights_only=True)
     randomness = torch.Generator().manual_seed(1)
     for weight in checkpoint["state_dict"].values():
         if weight.dim() == 2:
-            weight.normal_(std=0.5, generator=randomness)
+            weight.normal_(std=deviation, generator=randomness)
     torch.save(checkpoint, run / "checkpoints" / "step-0000001.ckpt")

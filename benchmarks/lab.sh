@@ -8,6 +8,11 @@
 # Finished runs are kept without checkpoints in docs/results/lab/runs/*.tar.xz, so that a lab that loses its machine goes on
 # elsewhere: an empty FOLDER gets them first. An interrupted run resumes in the same FOLDER, and begins anew
 # elsewhere. SIGINT ends the lab as it ends `aiayn`: with a checkpoint of each run. AIAYN_DATA names the folder of real text.
+#
+# A long run may take all cores, before the others, once the plan of its study is frozen; in FOLDER:
+#
+#   clone/.venv/bin/aiayn train sweeps=table3_lab_capacity experiment=table3/big seed=1 hydra.mode=RUN paths.runs=$PWD/runs \
+#     paths.cache=$PWD/cache logger=none
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 kept=$here/docs/results/lab/runs

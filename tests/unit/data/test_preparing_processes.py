@@ -17,6 +17,7 @@ from multiprocessing import active_children
 from pathlib import Path
 from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
+from aiayn.data.preparation.shards import SHARD
 from aiayn.errors import RunFailedError, UserError
 
 cache, log, pairs, processes, action = sys.argv[1:]
@@ -33,7 +34,7 @@ def progress(stage, done, total):
         file.write(" ".join([stage, str(done), *(str(child.pid) for child in active_children())]) + "\\n")
     if action == f"stop at {stage}":
         time.sleep(300)  # to be killed
-    if action == "kill a worker" and stage == "train":
+    if action == "kill a worker" and (stage, done) == ("train", SHARD):  # once: the others end with the first
         os.kill(active_children()[0].pid, 9)
 
 if __name__ == "__main__":

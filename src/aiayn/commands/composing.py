@@ -1,20 +1,24 @@
-"""The words of a command line composed and judged in this process: before Hydra runs them, and for `aiayn.api`."""
+"""The words of a command line composed and judged in this process, for a single job and for `aiayn.api`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hydra import initialize_config_dir
+from hydra._internal.callbacks import Callbacks
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.types import RunMode
+from hydra.core.utils import configure_log, run_job
+from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
 from aiayn.commands.mistakes import MISTAKES, STUMBLES, explain
 from aiayn.commands.words import Words, parse_words
 from aiayn.config.compose import compose_with_hydra, register, without_hydra
 from aiayn.config.computed import check_computed_keys
+from aiayn.config.store import conf_directory
 from aiayn.errors import UserError
 from aiayn.sweep.jobs import checked
 from aiayn.sweep.words import first_value
@@ -35,14 +39,34 @@ def compose_first(verb: str, overrides: Sequence[str]) -> tuple[DictConfig, list
         raise UserError(explain(error, verb, overrides)) from error
 
 
-def check_words(verb: str, words: Words) -> None:
-    """Refuse a configuration before Hydra makes folders or shows it."""
+def check_words(verb: str, words: Words) -> DictConfig | None:
+    """Refuse a configuration before Hydra makes folders or shows it; returned is that of a single job to run."""
     composed = _composed(verb, words)
     is_multirun = words.multirun or composed.hydra.mode is RunMode.MULTIRUN
     if is_multirun and words.format is Format.json and verb not in ONE_DOCUMENT:
         raise UserError(f"format=json: the jobs of aiayn {verb} -m would print a document each; run them one by one")
     if words.cfg:
         _judged(verb, words, composed)
+    return None if is_multirun or words.is_only_shown else composed
+
+
+def run_single(verb: str, composed: DictConfig, task: Callable[[DictConfig], None]) -> None:
+    """Run a single job that has been composed: as `hydra.main` does, which would compose it twice more."""
+    composed.hydra.mode = RunMode.RUN
+    with initialize_config_dir(str(conf_directory()), version_base="1.3"):
+        configure_log(composed.hydra.hydra_logging, composed.hydra.verbose)
+        callbacks = Callbacks(composed)
+        callbacks.on_run_start(config=composed, config_name=verb)
+        context = HydraContext(config_loader=GlobalHydra.instance().config_loader(), callbacks=callbacks)
+        returned = run_job(
+            hydra_context=context,
+            task_function=task,
+            config=composed,
+            job_dir_key="hydra.run.dir",
+            job_subdir_key=None,
+        )
+        callbacks.on_run_end(config=composed, config_name=verb, job_return=returned)
+        _ = returned.return_value  # raises what the job raised
 
 
 def typed_configuration(verb: str, overrides: Sequence[str], *, config_dir: Path | None = None) -> Any:

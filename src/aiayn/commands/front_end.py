@@ -169,12 +169,12 @@ def _help(verb: str, words: Sequence[str]) -> int:
 
 
 def _hydra(verb: str, words: Words) -> int:
-    """Let Hydra compose and call the command, once or for each job of a multirun."""
+    """Compose and call the command for a single job, or let Hydra do so for each job of a multirun."""
     from concurrent.futures import BrokenExecutor
 
     import hydra
 
-    from aiayn.commands.composing import check_words
+    from aiayn.commands.composing import check_words, run_single
     from aiayn.commands.mistakes import MISTAKES, explain
     from aiayn.config import store
     from aiayn.config.compose import register
@@ -184,14 +184,17 @@ def _hydra(verb: str, words: Words) -> int:
     register()
     words.overrides = write_out_globs(words.overrides)
     name_sweep(words.overrides, is_multirun=words.multirun)
-    check_words(verb, words)
+    single = check_words(verb, words)
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     sys.argv = [f"aiayn {verb}", MULTIRUN_CALLBACK, *words.hydra_arguments()]
     print_error = _print_error_once if verb == "plan" else _print_error  # jobs tend to share it
     with Jobs(verb, print_error=print_error) as jobs:
         try:
-            hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
+            if single is not None:
+                run_single(verb, single, jobs.task)
+            else:
+                hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
         except BrokenPipeError:
             raise
         except MISTAKES as error:

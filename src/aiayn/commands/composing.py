@@ -40,7 +40,11 @@ def compose_first(verb: str, overrides: Sequence[str]) -> tuple[DictConfig, list
 
 
 def check_words(verb: str, words: Words) -> DictConfig | None:
-    """Refuse a configuration before Hydra makes folders or shows it; returned is that of a single job to run."""
+    """Refuse a configuration before Hydra makes folders or shows it.
+
+    Returns:
+        The configuration of a single job; None for a multirun, and for words that are only shown.
+    """
     composed = _composed(verb, words)
     is_multirun = words.multirun or composed.hydra.mode is RunMode.MULTIRUN
     if is_multirun and words.format is Format.json and verb not in ONE_DOCUMENT:

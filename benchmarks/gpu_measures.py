@@ -46,13 +46,17 @@ def wait(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def agreement(experiment: str, device: str) -> dict[str, float]:
+def agreement(words: Sequence[str], device: str) -> dict[str, float]:
     """The largest differences of loss and gradients, relative to the largest value of each gradient.
 
     In single precision the device is compared with the CPU, in bf16 attention without padding with attention on padded
     tensors; those are the same where `attention_backends` has no kernel for the former.
+
+    Args:
+        words: of `aiayn train`, which choose the model.
+        device: cuda or cpu.
     """
-    config = _config(f"experiment={experiment}", "scale=small", "model.dropout=0")
+    config = _config(*words, "model.dropout=0")
     torch.backends.cuda.matmul.allow_tf32 = False
     model = build_model(config, vocabulary_size=4000).train()
     draw = random.Random(1)

@@ -160,8 +160,9 @@ class Bench:
 
     def agreement(self) -> Iterator[Measurement]:
         """Loss and gradients: this device beside the CPU in single precision, its two kinds of attention in bf16."""
+        size = ("scale=nano", "model.num_layers=1") if self.is_tiny else ("scale=small",)
         for name in AGREEING[: 1 if self.is_tiny else None]:
-            yield name, partial(agreement, name, self.device)
+            yield name, partial(agreement, (f"experiment={name}", *size), self.device)
 
     def speed(self) -> Iterator[Measurement]:
         """Base and big in every mode, by the real command."""

@@ -337,7 +337,9 @@ def test_the_papers_table_is_reproduced_by_a_table_of_its_own_numbers() -> None:
     assert set(found.values()) == {Verdict.reproduced}
 
 
-@pytest.mark.parametrize("louder", [(), ("a_h32",), ("big",)], ids=str)
+@pytest.mark.parametrize(
+    "louder", [(), *(pytest.param((row,), marks=pytest.mark.long) for row in ("a_h32", "big"))], ids=str
+)
 def test_under_no_difference_few_tables_contradict_and_few_claims_are_reproduced(louder: tuple[str, ...]) -> None:
     """Also where one row varies three times as much between seeds as the others."""
     generator, tables = np.random.default_rng(0), 250

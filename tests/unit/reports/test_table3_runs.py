@@ -37,7 +37,14 @@ def refusal(runs: Path) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("overrides", [(), ("scale=demo",), ("model.d_model=64", "optimization.max_steps=50")])
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        (),
+        pytest.param(("scale=demo",), marks=pytest.mark.long),
+        ("model.d_model=64", "optimization.max_steps=50"),
+    ],
+)
 def test_the_papers_rows_compare_at_every_size(make_run: MakeRun, tmp_path: Path, overrides: tuple[str, ...]) -> None:
     rows = [row for row in ROWS if row != "big" or "model.d_model=64" not in overrides]
     for row in rows:

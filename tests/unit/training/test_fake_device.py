@@ -123,7 +123,7 @@ def check_search(name: str, *, beam_size: int) -> None:
 
     No output ends before its limit, so that few steps end sentences.
     """
-    model, limits = build(name), [6, 30, 30]
+    model, limits = build(name), [4, 14, 14]
     search = BeamSearch(beam_size=beam_size, length_penalty_alpha=0.6, start_id=BOS, eos_id=EOS, forbidden_ids=[0, BOS])
 
     def endless(tokens: Tensor, state: Any) -> tuple[Tensor, Tensor]:

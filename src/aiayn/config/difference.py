@@ -159,10 +159,17 @@ def _experiment(root: DictConfig, *words: str) -> DictConfig:
     """The run's experiment at its scale, composed with the words alone; the run itself if it states nothing else."""
     identity, overrides = root.identity, HydraConfig.get().overrides
     chosen = [f"{key}={identity[key]}" for key in ("experiment", "scale", "fidelity")]
-    if not words and {*overrides.task} <= {*chosen}:
+    if not words and all(word in chosen or _states_no_change(word) for word in overrides.task):
         return root
     chosen += [word for word in overrides.hydra if word.startswith(SEARCHPATH)]
     return _composed(_loader(), (*chosen, *words))
+
+
+def _states_no_change(word: str) -> bool:
+    """Whether a word sets one key that no name has; an option of a group may set others as well."""
+    key = word.lstrip("+~").partition("=")[0]
+    is_unnamed = key == "seed" or (is_neutral(key) and not key.startswith("scale"))
+    return is_unnamed and key not in HydraConfig.get().runtime.choices
 
 
 def _loader() -> ConfigLoader:

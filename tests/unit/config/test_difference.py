@@ -22,6 +22,8 @@ def identity(*words: str) -> IdentityConfig:
         ("experiment=table3/big scale=nano seed=3", "", "big nano seed 3"),
         ("experiment=positions/rotary data=multi30k", "", "rotary multi30k seed 1"),
         ("fidelity=fairseq", "", "base fairseq seed 1"),
+        ("fidelity=fairseq seed=2 paths.runs=elsewhere force=true", "", "base fairseq seed 2"),
+        ("seed=2 data.name=mine", "", "base mine seed 2"),
         ("model.dropout=0.3", "dropout=0.3", "base dropout=0.3 seed 1"),
         ("scale=nano optimization.max_steps=200", "max_steps=200", "base nano max_steps=200 seed 1"),
         ("data.sentences=50 data.seed=3", "sentences=50 data.seed=3", "base sentences=50 data.seed=3 seed 1"),

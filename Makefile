@@ -15,6 +15,7 @@ PIP_INSTALL = install --quiet --no-compile --disable-pip-version-check
 BENCH =
 MODEL = fairseq
 STAGES =
+PART = 1/1
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -78,8 +79,8 @@ bench: $(INSTALLED)  ## measure, and write docs/performance.md; BENCH="training 
 gpu:  ## measure on a GPU, without installing: STAGES="agreement speed" narrows it, PYTHON= names the interpreter
 	@PYTHONPATH=src:benchmarks$${PYTHONPATH:+:$$PYTHONPATH} $(PYTHON) benchmarks/gpu.py $(STAGES)
 
-tour: $(INSTALLED)  ## run every command of the README and docs, shortened: minutes
-	@$(BIN)/python tests/tour.py
+tour: $(INSTALLED)  ## run every command of the README and docs, shortened: minutes; PART=1/3 takes a third of docs
+	@$(BIN)/python tests/support/tour.py --part=$(PART)
 
 site: $(INSTALLED)  ## build docs/ as a site into build/site and check its links
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

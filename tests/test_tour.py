@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TOUR = Path(__file__).with_name("tour.py")
+TOUR = Path(__file__).parent / "support" / "tour.py"
 
 
 def listed(*words: str) -> subprocess.CompletedProcess[str]:
@@ -20,6 +20,19 @@ def test_every_command_of_the_documents_has_a_rule() -> None:
     assert "demo-seed1-...\n  aiayn report run run=RUN\n" in result.stdout, "in a block of docs/"
     adapted = [line for line in result.stdout.splitlines() if line.startswith("  ")]
     assert all("..." not in line and "@RUN@" not in line for line in adapted)
+
+
+def test_parts_make_the_whole_and_each_has_the_readme() -> None:
+    def commands(*words: str) -> list[str]:
+        return [line for line in listed(*words).stdout.splitlines() if not line.startswith("  ")]
+
+    whole, readme = commands(), commands(str(TOUR.parents[2] / "README.md"))
+    parts = [commands(f"--part={part}/3") for part in (1, 2, 3)]
+    assert set(whole) == {command for part in parts for command in part}
+    assert all(part[: len(readme)] == readme and len(readme) < len(part) < len(whole) for part in parts)
+    refused = listed("--part=4/3")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--part=4/3: state a number" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Run every command of the README and of docs/, shortened to seconds, in an empty folder, and fail if one fails.
 
 `make tour` runs it. A command without a rule below fails the tour, so that no document shows an untried command;
-`--list` shows what would be run.
+`--list` shows what would be run. `--part=1/3` takes the README, on whose runs the others build, and every third page of
+docs/ that has commands.
 """
 
 import argparse
@@ -21,7 +22,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from parts import read_part
+
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 OWN_IDEAS = DOCS / "own-ideas.md"
 """Has the user's own classes, and a row of them."""
@@ -32,7 +35,7 @@ PREREGISTRATION = DOCS / "preregistration.md"
 NOT_RUN = ("configuration.md", "log.md", "performance.md")
 """Generated pages, and commands of the past."""
 
-PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.glob("*.md")) if page.name not in NOT_RUN)]
+README = ROOT / "README.md"
 
 PROGRAMS = ("aiayn", "wandb", "make", "pip", ".", "eval")
 """The first words of commands in running text; in a block without a language every line is a command."""
@@ -230,6 +233,12 @@ def page_commands(path: Path) -> list[str]:
     return found
 
 
+def chosen_pages(part: int, parts: int) -> list[Path]:
+    """The README and every `parts`-th page of docs/ that has commands, from the `part`-th."""
+    pages = [page for page in sorted(DOCS.glob("*.md")) if page.name not in NOT_RUN and page_commands(page)]
+    return [README, *pages[part - 1 :: parts]]
+
+
 def rule_of(command: str) -> Rule | None:
     """The first rule that matches a command."""
     return next((rule for rule in RULES if re.fullmatch(rule.pattern, command)), None)
@@ -346,10 +355,15 @@ def tour(commands: list[str], folder: Path) -> Iterator[str]:
 def main() -> int:
     """Run the tour; the exit code is 1 if a command failed or has no rule."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("pages", nargs="*", type=Path, default=PAGES, help="(default: the README and docs/)")
+    parser.add_argument("pages", nargs="*", type=Path, help="(default: the README and docs/)")
+    parser.add_argument("--part", default="1/1", metavar="N/PARTS", help="the README and the N-th part of docs/")
     parser.add_argument("--list", action="store_true", help="show what would be run, and run nothing")
     arguments = parser.parse_args()
-    commands = list(dict.fromkeys(command for page in arguments.pages for command in page_commands(page.resolve())))
+    try:
+        pages = arguments.pages or chosen_pages(*read_part(arguments.part))
+    except ValueError as error:
+        parser.error(str(error))
+    commands = list(dict.fromkeys(command for page in pages for command in page_commands(page.resolve())))
     unknown = [command for command in commands if rule_of(RUN.sub("RUN", command)) is None]
     for command in unknown:
         print(f"no rule of {Path(__file__).name} knows how to run: {command}", file=sys.stderr)

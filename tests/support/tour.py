@@ -138,8 +138,13 @@ RULES = (
         "the tour's runs are of several corpora",
     ),
     Rule(
-        r"aiayn report (comparison|sharpness) .*",
-        r"aiayn report \1 only.sweep=smoothing_dropout",
+        r"aiayn report comparison only\.scale=demo",
+        r"\g<0> only.experiment='[table3/base,mine]' only.data=grammar against=@RUN@",
+        "the tour's runs are of several corpora",
+    ),
+    Rule(
+        r"aiayn report comparison .*",
+        r"aiayn report comparison only.sweep=smoothing_dropout",
         "the grid that was run",
     ),
     Rule(
@@ -186,7 +191,7 @@ RULES = (
         "its own run",
     ),
     Rule(
-        r"aiayn report (table3|page)(?: only\.\S+)*(.*)",
+        r"aiayn report (table3|page|sharpness)(?: only\.\S+)*(.*)",
         r"aiayn report \1 only.like=@RUN@\2",
         "the tour's runs differ in more than their rows",
     ),

@@ -1,6 +1,6 @@
 """The page's tables, as HTML that needs no script."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aiayn.evaluation.significance import Effect
 from aiayn.paper.claims import Metric
@@ -24,7 +24,7 @@ from aiayn.reports.page.markup import (
     with_symbols,
 )
 from aiayn.reports.run_facts import machine_text
-from aiayn.reports.tables.table3_rows import Line, settings_beside, settings_text
+from aiayn.reports.tables.table3_rows import Line, decimals_of, settings_beside, settings_text
 from aiayn.runs.ledger import State
 
 COST = ("<run", "<state", "steps", "tokens", "training", "tokens/s", "FLOPs", "parameters", "evaluation", "<machine")
@@ -43,11 +43,12 @@ def results_table(content: PageContent) -> Html:
         (span("Row of Table 3", 2), *scores, span("Parameters", 2), span("Seeds", 2)),
         map(sortable, [*headings, "paper", "ours", "<counted", "<state"]),
     )
-    rows = (_result(line, content) for line in content.report.lines)
+    decimals = decimals_of(content.report.lines)
+    rows = (_result(line, content, decimals) for line in content.report.lines)
     return table("Table 3", head, rows, class_="sortable results", data_filtered=True)
 
 
-def _result(line: Line, content: PageContent) -> Html:
+def _result(line: Line, content: PageContent, decimals: Mapping[Metric, int]) -> Html:
     row = line.row
     cells = [
         tag("th", chip(row.group), row.id, scope="row", data_v=row.id),
@@ -60,7 +61,7 @@ def _result(line: Line, content: PageContent) -> Html:
         if measurement is None:
             cells += [number(""), number("")]
         else:
-            ours = with_deviation(measurement.value, measurement.deviation, cell.decimals)
+            ours = with_deviation(measurement.value, measurement.deviation, decimals[metric])
             cells.append(number(ours, measurement.value, class_="ours"))
             cells.append(_difference(measurement.difference, metric))
     printed = f"{row.parameters}M" if row.parameters.printed else ""

@@ -96,6 +96,13 @@ def test_every_row_and_run_is_there_without_a_script(some_runs: Path) -> None:
     assert links <= targets
 
 
+def test_scores_have_the_digits_in_which_seeds_differ(tmp_path: Path, make_run: MakeRun) -> None:
+    for seed, nll in ((1, 0.090), (2, 0.094), (3, 0.098)):
+        make_run("base", seed=seed, nll=nll)
+    outline = Outline(rendered(contents(tmp_path / "runs")))
+    assert any(re.fullmatch(r"1\.\d{3} ± 0\.00[1-9]", text) for text in outline.texts)
+
+
 def test_text_of_runs_is_escaped(some_runs: Path) -> None:
     text = rendered(contents(some_runs))
     outline = Outline(text)

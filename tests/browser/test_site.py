@@ -54,7 +54,7 @@ def test_the_live_page_of_table_3_draws_its_figures(phone: Page, site: Path) -> 
     logged: list[str] = []
     phone.on("console", lambda message: logged.append(message.text))
     phone.on("pageerror", lambda error: logged.append(str(error)))
-    phone.goto((site / "results" / "table3-nano.html").as_uri())
+    phone.goto((site / "results" / "lab" / "capacity" / "table3.html").as_uri())
     for figure in phone.locator(".figure").all():
         figure.scroll_into_view_if_needed()
         expect(figure.locator(".main-svg").first).to_be_attached(timeout=60_000)

@@ -5,13 +5,16 @@
 #   benchmarks/lab.sh FOLDER COMMIT    run what is left, from a clean clone of COMMIT in FOLDER
 #   benchmarks/lab.sh FOLDER           only keep the runs that have finished
 #
+# The capacity arm is of commit ff53813 and has finished: `study table3_lab_capacity` there repeats it. Other studies are of
+# one later commit.
+#
 # Finished runs are kept without checkpoints in docs/results/lab/runs/*.tar.xz, so that a lab that loses its machine goes on
 # elsewhere: an empty FOLDER gets them first. An interrupted run resumes in the same FOLDER, and begins anew
 # elsewhere. SIGINT ends the lab as it ends `aiayn`: with a checkpoint of each run. AIAYN_DATA names the folder of real text.
 #
 # A long run may take all cores, before the others, once the plan of its study is frozen; in FOLDER:
 #
-#   clone/.venv/bin/aiayn train sweeps=table3_lab_capacity experiment=table3/big seed=1 hydra.mode=RUN paths.runs=$PWD/runs \
+#   clone/.venv/bin/aiayn train sweeps=lab_baselines experiment=baselines/luong seed=1 hydra.mode=RUN paths.runs=$PWD/runs \
 #     paths.cache=$PWD/cache logger=none
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -80,11 +83,15 @@ if [[ -w /proc/self/autogroup ]]; then
 else
   trap keep EXIT
 fi
-ln -sfn "${AIAYN_DATA:?names the folder of real text}/multi30k" "$lab/multi30k"
+mkdir -p "$lab/multi30k"
+ln -sf "${AIAYN_DATA:?names the folder of real text}"/multi30k/*.gz "$lab/multi30k"
+for language in en de; do
+  gzip --decompress --stdout "$lab/multi30k/train.$language.gz" | sed --quiet 1,15000p | gzip --no-name \
+    >"$lab/multi30k/train_15k.$language.gz"
+done
 if [[ ! -d $lab/clone ]]; then git clone --quiet "$here" "$lab/clone"; fi
 git -C "$lab/clone" checkout --quiet --detach "$2"
 make -C "$lab/clone" .venv/.installed
-study table3_lab_capacity
 study table3_lab_overfitting
 if [[ ! -d $lab/Revisit-MMT ]]; then
   git clone --quiet https://github.com/LividWo/Revisit-MMT "$lab/Revisit-MMT"

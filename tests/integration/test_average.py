@@ -86,7 +86,10 @@ def test_averaging_again_writes_the_same(copied: Path, capsys: pytest.CaptureFix
     before = (copied / "checkpoints" / f"{NAME}.ckpt").read_bytes()
     for words in ([], ["last=3"], ["steps=[12,8,10]"]):
         assert main(["average", f"run={copied}", *words]) == 0
-        assert capsys.readouterr().out == f"{copied}/checkpoints/{NAME}.ckpt: the mean of steps 8, 10, 12\n"
+        assert (
+            capsys.readouterr().out
+            == f"{copied}/checkpoints/{NAME}.ckpt: average of the checkpoints at steps 8, 10, 12\n"
+        )
     assert (copied / "checkpoints" / f"{NAME}.ckpt").read_bytes() == before
     assert list(RunDirectory(copied).averages()) == [NAME]
 
@@ -94,7 +97,7 @@ def test_averaging_again_writes_the_same(copied: Path, capsys: pytest.CaptureFix
 def test_of_several_averages_one_is_named(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["average", f"run={copied}", "steps=[8,9,12]"]) == 0
     (other,) = set(RunDirectory(copied).averages()) - {NAME}
-    assert f"{other}.ckpt: the mean of steps 8, 9, 12" in capsys.readouterr().out
+    assert f"{other}.ckpt: average of the checkpoints at steps 8, 9, 12" in capsys.readouterr().out
     words = ["evaluate", f"run={copied}", "splits=dev", "decoding.limit_sentences=1"]
     assert main([*words, "checkpoint=average"]) == 2
     said = capsys.readouterr().err
@@ -146,7 +149,7 @@ def test_a_run_that_keeps_no_weights_averages_the_checkpoints_it_has(
     assert "states no averaging; state it, as in last=5" in capsys.readouterr().err
     assert main(["average", f"run={run}", "last=2"]) == 0
     said = capsys.readouterr()
-    assert said.out.endswith("average-of2-0000009-0000012.ckpt: the mean of steps 9, 12\n")
+    assert said.out.endswith("average-of2-0000009-0000012.ckpt: average of the checkpoints at steps 9, 12\n")
     assert "its report keeps the scores of the last checkpoint" in said.err  # the run is one of Table 3
 
 

@@ -23,7 +23,7 @@ def test_a_multirun_does_every_job_and_a_failing_one_stops_no_other(tmp_path: Pa
     assert sorted(record.status for record in records) == [Status.failed, Status.finished, Status.finished]
     assert result.stdout.count("this run") == 2
     assert result.stdout.endswith("\n2 finished, 1 failed\n")
-    assert result.stderr.splitlines()[-1].startswith("aiayn: 1 job failed of 3; ")
+    assert result.stderr.splitlines()[-1].startswith("aiayn: 1 of 3 jobs failed; ")
 
     before = {path: path.read_bytes() for path in tmp_path.glob("runs/*/*/*/run.json")}
     again = command_line("-m", "optimization.divergence_factor=3.0,4.0", "optimization.max_steps=3")

@@ -112,12 +112,12 @@ def test_a_run_of_another_commit_says_so(
     run = copied_run(finished(), tmp_path / "runs")
     capsys.readouterr()
     assert train() == 0
-    assert "made by" not in capsys.readouterr().err, "by the same commit"
+    assert "trained by" not in capsys.readouterr().err, "by the same commit"
     rewrite_record(run, commit="b" * 40)
     assert train() == 0
-    (line,) = (line for line in capsys.readouterr().err.splitlines() if "finished already" in line)
-    assert f"; made by commit {'b' * 12}" in line
-    assert line.endswith(": force=true does it again")
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "already finished" in line)
+    assert f"; trained by commit {'b' * 12}" in line
+    assert line.endswith(": force=true trains it again")
 
 
 def test_accumulation_does_not_change_the_update(train: Train, finished: Finished, tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def test_a_run_directory_is_held_by_one_process(train: Train, copied: Path, caps
     (copied / "run.json").unlink()
     with RunDirectory(copied).locked():
         assert train() == 2
-    assert "is running here" in capsys.readouterr().err
+    assert ": locked by " in capsys.readouterr().err
 
 
 def test_force_starts_anew(train: Train, copied: Path, capsys: pytest.CaptureFixture[str]) -> None:

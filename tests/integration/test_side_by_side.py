@@ -105,7 +105,7 @@ def test_jobs_share_the_machine_and_a_failing_one_stops_no_other(
     assert "Traceback" not in err
     assert err.count("aiayn: model.num_heads=3 does not divide model.d_model=16") == 4
     assert err.count("diverged") == 1
-    assert err.splitlines()[-1].startswith("aiayn: 5 jobs failed of 8; ")
+    assert err.splitlines()[-1].startswith("aiayn: 5 of 8 jobs failed; ")
     assert out.endswith("\n3 finished, 1 failed, 4 refused\n")
     rows = [line for line in out.splitlines() if "optimization.divergence_factor=" in line]
     assert [row.split("divergence_factor=")[1][:3] for row in rows] == ["3.0", "0.5", "4.0", "5.0"] * 2
@@ -189,7 +189,9 @@ def test_a_launcher_that_loses_a_process_is_one_line(start: Start, tmp_path: Pat
     out, err = sweep.communicate(timeout=SECONDS)
     assert sweep.returncode == 1
     assert "Traceback" not in err
-    assert err.splitlines()[-1].startswith("aiayn: 2 jobs failed of 2 begun: a process of the launcher was killed")
+    assert err.splitlines()[-1].startswith(
+        "aiayn: 2 of 2 jobs that had begun failed: a process of the launcher was killed"
+    )
     assert out.count("table3/base") == 2
     until(lambda: not processes_in(tmp_path), seconds=15)
 

@@ -6,7 +6,7 @@ import pytest
 from commands import Train
 
 REFUSED = {
-    "too few rows for any vocabulary": (["model.vocabulary_rows=10"], "model.vocabulary_rows=10: any vocabulary of "),
+    "too few rows for any vocabulary": (["model.vocabulary_rows=10"], "model.vocabulary_rows=10: must be at least "),
     "too few rows for this vocabulary": (
         ["model.vocabulary_rows=260"],
         "model.vocabulary_rows=260: the vocabulary has",
@@ -49,4 +49,4 @@ def test_a_run_without_checkpoints_starts_no_other(
     (tmp_path / "run" / "run.json").write_bytes((trained_run / "run.json").read_bytes())
     assert train("init_from=run", "seed=3") == 2
     said = capsys.readouterr().err
-    assert said == f"aiayn: init_from={tmp_path}/run: {tmp_path}/run/checkpoints has no checkpoint\n"
+    assert said == f"aiayn: init_from={tmp_path}/run: {tmp_path}/run/checkpoints has no checkpoint; name another run\n"

@@ -193,5 +193,5 @@ def test_a_multirun_under_torchrun_is_refused(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
     assert main(["train", *words, "-m", "seed=1,2"]) == 2
-    assert capsys.readouterr().err.count("aiayn: a multirun under torchrun or srun: ") == 1
+    assert capsys.readouterr().err.count("aiayn: torchrun or srun started this multirun ") == 1
     assert not list(tmp_path.glob("runs/*/*/*")), "no run has begun"

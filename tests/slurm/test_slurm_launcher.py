@@ -125,7 +125,7 @@ def test_rows_are_jobs_and_an_unresponsive_controller_is_waited_for(
 
     known = set(queued(cluster, "--states=all"))
     code, out, err = ended(start("seed=3,1"))
-    assert (code, err.count("finished already")) == (0, 2)
+    assert (code, err.count("already finished")) == (0, 2)
     assert out.endswith("\n2 finished\n")
     assert set(queued(cluster, "--states=all")) == known, "finished runs submit no job"
 
@@ -194,7 +194,7 @@ def test_a_job_without_progress_is_not_requeued(start: Start, cluster: Cluster, 
     cluster.call("scancel", "--signal=USR1", job)
     code, _, err = ended(sweep)
     assert code == 1
-    assert f"aiayn: Slurm job {job}: stopped by SIGUSR1; Slurm job {job} made no step in its time" in err
+    assert f"aiayn: Slurm job {job}: stopped by SIGUSR1; Slurm job {job} saved no new checkpoint in its time" in err
     assert cluster.job(job)["Restarts"] == "0"
 
 
@@ -211,7 +211,7 @@ def test_killed_jobs_are_failed_and_the_others_finish(start: Start, cluster: Clu
     assert f"aiayn: Slurm job {array}_0: stopped by SIGTERM after step" in err
     assert f"aiayn: Slurm job {array}_1: rank 1 on n" in err
     assert f"aiayn: Slurm job {array}_3: cancelled before it began" in err
-    assert err.splitlines()[-1].startswith("aiayn: 3 jobs failed of 4; ")
+    assert err.splitlines()[-1].startswith("aiayn: 3 of 4 jobs failed; ")
     assert out.endswith("\n1 finished, 1 failed, 1 interrupted, 1 not begun\n")
 
 

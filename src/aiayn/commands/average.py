@@ -10,4 +10,4 @@ def main(config: AverageConfig) -> None:
     from aiayn.inference.averaging import average_run
 
     average = average_run(config)
-    print(f"{average.path}: the mean of steps {', '.join(f'{step:,}' for step in average.steps)}")  # noqa: T201
+    print(f"{average.path}: average of the checkpoints at steps {', '.join(f'{step:,}' for step in average.steps)}")  # noqa: T201

@@ -43,27 +43,33 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "train": Command("prepare the corpus, train, evaluate, write the record", has_json=True),
-    "reproduce": Command("a table of the paper: its sweep, then its report", TABLES),
+    "reproduce": Command("run a table's sweep, then print its report", TABLES),
     "prepare": Command("bring a corpus into the cache: tokenizer and token ids", has_json=True),
-    "plan": Command("the cost of training: operations, memory, time, disk", has_json=True),
-    "inspect": Command("the layers of a model: shapes, parameters, operations, memory, beside base", has_json=True),
-    "check": Command("the properties that training and search require of a model, such as causality", has_json=True),
+    "plan": Command("estimate the cost of training: operations, memory, time, disk", has_json=True),
+    "inspect": Command(
+        "show the layers of a model: shapes, parameters, operations, memory, beside base", has_json=True
+    ),
+    "check": Command(
+        "test the properties that training and search require of a model, such as causality", has_json=True
+    ),
     "evaluate": Command("decode and score a checkpoint of a run", has_json=True),
-    "average": Command("the mean of a run's last checkpoints, as a checkpoint"),
+    "average": Command("average a run's last checkpoints into another one"),
     "translate": Command("translate lines of standard input with a run's model"),
     "parse": Command("parse lines of standard input with a run's model"),
-    "tune": Command("beam size and length penalty by BLEU on dev", has_json=True),
-    "score": Command("the likelihood of given translations under a run's model"),
-    "compare": Command("two runs on the same sentences: significance, kinds of sentences, examples", has_json=True),
-    "replay": Command("a recorded run again: identical, within seed noise, or different", has_json=True),
-    "export": Command("a run's model for CTranslate2, or as safetensors"),
-    "publish": Command("a run as a folder for others, with a model card; on the Hugging Face hub"),
-    "import": Command("a checkpoint of fairseq or Marian as a run directory"),
-    "attention": Command("pictures of the attention weights of a run's model"),
-    "status": Command("the runs below paths.runs: state, steps, scores, time left", has_json=True),
-    "dashboard": Command("a report and a workspace of W&B that show Table 3"),
+    "tune": Command("choose beam size and length penalty by BLEU on dev", has_json=True),
+    "score": Command("score given translations by their likelihood under a run's model"),
+    "compare": Command(
+        "compare two runs on the same sentences: significance, kinds of sentences, examples", has_json=True
+    ),
+    "replay": Command("repeat a recorded run and state whether the result is the same", has_json=True),
+    "export": Command("write a run's model for CTranslate2, or as safetensors"),
+    "publish": Command("write a run as a folder with a model card, or upload it to the Hugging Face hub"),
+    "import": Command("make a run directory of a checkpoint of fairseq or Marian"),
+    "attention": Command("draw the attention weights of a run's model"),
+    "status": Command("list the runs below paths.runs: state, steps, scores, time left", has_json=True),
+    "dashboard": Command("make a report and a workspace of W&B that show Table 3"),
     "sync": Command("send W&B the data of runs that were offline or cut off"),
-    "report": Command("tables from records and the paper", tuple(REPORTS), has_json=True),
+    "report": Command("print tables from records and the paper", tuple(REPORTS), has_json=True),
 }
 
 SHELLS = ("bash", "fish", "zsh")
@@ -81,7 +87,7 @@ aiayn <verb> [noun] [group=option] [key=value] ...
 
 {verbs}
 
-aiayn <verb> --help lists a verb's groups and values; --cfg job --resolve shows what would run.
+aiayn <verb> --help lists a verb's groups and values; --cfg job --resolve prints the configuration.
 Completion: eval "$(aiayn -sc install=bash)"   (zsh and fish likewise)
 """
 
@@ -208,7 +214,9 @@ def _hydra(verb: str, words: Words) -> int:
         jobs.end()
         if not jobs.have_begun and not words.is_only_shown:
             typed = shlex.join([verb, *words.hydra_arguments()])
-            raise UserError(f"aiayn {typed}: no job to run; a swept key has no values: write some out")
+            raise UserError(
+                f"aiayn {typed}: no job to run, since a swept key has no values; list at least one, as in seed=1,2"
+            )
         _conclude(verb, jobs)
     return 0
 
@@ -234,13 +242,13 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
         )
     if verb == "plan" and jobs.failed:  # a mistake, shown above
         raise UserError(f"{len(jobs.failed)} of {len(jobs.outcomes)} jobs cannot be planned")
-    failed = f"{len(jobs.failed)} job{'s' * (len(jobs.failed) != 1)} failed of {len(jobs.outcomes)}"
+    failed = f"{len(jobs.failed)} of {len(jobs.outcomes)}"
     if jobs.are_cut_short:
         why = "a process of the launcher was killed, which ends all jobs"
-        raise RunFailedError(f"{failed} begun: {why}; rerun the command to continue")
+        raise RunFailedError(f"{failed} jobs that had begun failed: {why}; rerun the command to continue")
     if jobs.failed and jobs.show is None:
         retry = "rerun the command to retry them (a refused job needs another value)"
-        raise RunFailedError(f"{failed}; {retry}; finished runs are not repeated")
+        raise RunFailedError(f"{failed} jobs failed; {retry}; finished runs are not repeated")
 
 
 def _complete(words: list[str]) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check(config: ReplayConfig) -> None:
     """Refuse a command that names nothing to do, or several things."""
     if (config.record is None) == (config.check is None):
-        raise UserError("replay: state record=<run.json or run directory>, or check=<folder of records>")
+        raise UserError("replay: state one of record=<run.json or run directory> and check=<folder of records>")
     if config.submit is not None and config.record is None:
         raise UserError(f"submit={config.submit}: state the run directory to submit, as in record=runs/table3/base/...")
     if config.submit is not None and config.seed is not None:
@@ -77,8 +77,12 @@ def _composed(run: "RecordedRun") -> "TrainConfig":
 
     program, *words = shlex.split(run.record.command)
     if program != "aiayn" or words[:1] != ["train"]:
-        raise UserError(f"{run.directory.record}: no config.yaml lies beside it, and its command is no `aiayn train`")
+        raise UserError(
+            f"{run.directory.record}: no config.yaml is beside it, and its command is no `aiayn train`; add the file"
+        )
     if flags := [word for word in words if word.startswith("-")]:
-        raise UserError(f"{run.directory.record}: no config.yaml lies beside it, and its command has {flags[0]}")
+        raise UserError(
+            f"{run.directory.record}: no config.yaml is beside it, and its command has {flags[0]}; add the file"
+        )
     config: TrainConfig = typed_configuration("train", words[1:])
     return config

@@ -35,8 +35,8 @@ Runs the rows of a table that have not finished, and prints the table beside the
   aiayn train sweeps=<table> [group=option] [key=value] ...
   aiayn report <table> only.scale=<scale>
 Rerun the command to resume; finished runs are not repeated. Keys and groups are those of aiayn train.
-Below scale=paper, table2 is English-German alone: the only English-French corpus is WMT14; and table4 is the parser
-WSJ only, on the embedded trees unless data= or data.path= names others.
+Below scale=paper, table2 trains English-German alone, since the only English-French corpus is WMT14; and table4 trains
+the parser "WSJ only" alone, on the embedded trees unless data= or data.path= is stated.
 Three keys go to the report: output (writes the table to a file, too), only.data, and only.like (of table3 alone).
 
 Examples:

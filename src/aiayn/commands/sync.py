@@ -48,7 +48,7 @@ def _send(unsent: Sequence[RunDirectory], variables: Mapping[str, str], *, host:
 
 def _line(sent: Sent) -> str:
     if sent.holder is not None:
-        return f"{sent.directory.path}: skipped, {sent.holder} is running here; rerun the command when it has ended"
+        return f"{sent.directory.path}: skipped, locked by {sent.holder}; rerun the command when it has ended"
     if sent.failure is not None:
         return f"{sent.directory.path}: {sent.failure}"
     return f"{sent.directory.path}: {'sent' if sent.attempts == 1 else f'{sent.attempts} attempts sent'}, {sent.url}"

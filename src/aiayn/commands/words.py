@@ -74,7 +74,7 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
         parsed.format, parsed.overrides = split_format(parsed.overrides, has_folder=verb == "replay")
     if parsed.config_dir:
         if not parsed.config_dir.is_dir():
-            raise UserError(f"--config-dir {parsed.config_dir}: no such folder")
+            raise UserError(f"--config-dir {parsed.config_dir}: no such folder; correct the path")
         parsed.overrides.append(f"hydra.searchpath=['file://{parsed.config_dir.absolute()}']")
     return parsed
 
@@ -97,7 +97,7 @@ def _with_noun(verb: str, overrides: list[str], nouns: Sequence[str]) -> list[st
 
 
 def meant(word: str, names: Iterable[str]) -> str:
-    """The nearest of some names, or all of them if none is near."""
+    """The remedy for an unknown word: the nearest of some names, or all of them if none is near."""
     known = [*names]
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"

@@ -194,7 +194,7 @@ class PublishConfig:
     checkpoint: str | None = MISSING
     """last, best, average or an optimizer step; null: the one whose scores the run's record has."""
     output: str | None = MISSING
-    """The folder to make; it must not exist. Null, with repository: nothing is kept here."""
+    """The folder to make; it must not exist. null: no copy here, which requires repository."""
     repository: str | None = MISSING
     """A repository of the Hugging Face hub to upload to, as user/name; it is made if it does not exist; null: none."""
     private: bool = true_or_false()
@@ -228,7 +228,7 @@ class ScoreConfig(UseConfig):
     """`aiayn score`."""
 
     source: str | None = MISSING
-    """A file of source sentences, plain or gzip; null, with target: pairs come from standard input."""
+    """A file of source sentences, plain or gzip; null for both: pairs from standard input."""
     target: str | None = MISSING
     """The file of their translations, line by line."""
     batch_tokens: Count | None = MISSING
@@ -349,4 +349,4 @@ class ReplayConfig:
     submit: str | None = MISSING
     """A folder of records to copy the run's record to instead."""
     paths: PathsConfig = MISSING
-    """Folders; runs of the same row with other seeds below paths.runs tell the noise between seeds."""
+    """Folders; the noise between seeds is estimated from runs of the same row below paths.runs."""

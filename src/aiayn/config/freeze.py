@@ -51,7 +51,9 @@ def load_config(path: Path) -> TrainConfig:
         schema.model = OmegaConf.structured(MODEL_TYPES[ModelKind[content["model"]["kind"]]])
         config = OmegaConf.to_object(OmegaConf.merge(schema, content))
     except (OmegaConfBaseException, KeyError, TypeError) as error:
-        raise UserError(f"{path}: not a configuration of this version ({str(error).splitlines()[0]})") from None
+        raise UserError(
+            f"{path}: not a configuration of this version ({str(error).splitlines()[0]}); check out its commit"
+        ) from None
     assert isinstance(config, TrainConfig)
     return config
 
@@ -63,9 +65,9 @@ def frozen_content(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not a configuration ({str(error).splitlines()[0]})") from None
+        raise UserError(f"{path}: not a configuration ({str(error).splitlines()[0]}); restore the file") from None
     if not isinstance(content, dict):
-        raise UserError(f"{path}: not a configuration (no mapping)")
+        raise UserError(f"{path}: not a configuration (no mapping); restore the file")
     return content
 
 

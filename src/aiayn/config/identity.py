@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 NEUTRAL_GROUPS = frozenset({"paths", "logger", "launch", "callbacks", "identity", "scale", "force", "hardware", "cost"})
-"""Groups that never change a result; the scale acts only through the values that it scales."""
+"""Groups that are not part of a run's identity; the scale acts through the values that it scales.
+
+`launch.compile` and `launch.tf32` change sums and dropout masks as another device would: such runs count as the same.
+"""
 
 NEUTRAL_KEYS = frozenset(
     {

@@ -108,7 +108,7 @@ class ModelConfig:
     dropout: Share = MISSING
     """P_drop: on each sub-layer's output and on the sums of embeddings and positions (section 5.4)."""
     max_positions: Annotated[int, Range(1, 2**24)] = MISSING
-    """Rows of a table of learned positions, and the longest sentence of other commands; sinusoids grow on demand."""
+    """Rows of a table of learned positions, and the longest input of translate, parse and score."""
     vocabulary_rows: int | None = MISSING
     """Rows of the embedding matrix; null: one for each entry of the vocabulary."""
 

@@ -53,5 +53,5 @@ def output_errors(output: str | None) -> Iterator[None]:
         if error.filename is None and output is None:  # of standard output
             raise
         if output is None:
-            raise UserError(f"{error.filename}: {error.strerror}; mend the path or its permissions") from error
+            raise UserError(f"{error.filename}: {error.strerror}; correct the path or its permissions") from error
         raise UserError(f"output={output}: {error.strerror}; choose another place") from error

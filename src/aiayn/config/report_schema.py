@@ -45,9 +45,9 @@ class ReportConfig:
     table: int | None = MISSING
     """Number of the paper's table, 1 to 4, for the report of the paper; null: all."""
     output: str | None = MISSING
-    """A Markdown file to write, for a table also .tex, .csv or .json, for the page .html; null: to the terminal."""
+    """The file to write, in the format of its suffix: .md; for some .json, .tex, .csv; page: .html. null: print."""
     publish: str | None = MISSING
-    """A folder to write, for a table or a comparison: the page, and the data to recompute it; null: none."""
+    """A folder to write, with the report as a page and the data to recompute it; null: none."""
     published: str | None = MISSING
     """A folder that publish= has written, to read instead of paths.runs; also written as from=; null: none."""
     wandb: bool = true_or_false()

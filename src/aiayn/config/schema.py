@@ -186,7 +186,7 @@ class RankConfig(ProcessConfig):
     """Settings of a rank."""
 
     timeout_seconds: Annotated[int, Range(1, 365 * 24 * 3600)] = MISSING
-    """How long one rank waits for another before the group is failed; at most a year."""
+    """Seconds that a rank waits for another before the group fails."""
 
 
 @dataclass
@@ -206,7 +206,7 @@ class LaunchConfig(RankConfig):
     fork_jobs: bool = true_or_false()
     """Fork the jobs of a multirun from a process that has imported the libraries (Linux); false: start each anew."""
     preparation_processes: Annotated[int, Range(1, 1024)] = MISSING
-    """Processes that encode the training pairs of a corpus; 1: the command itself, which uses all cores too."""
+    """Processes that encode the training pairs of a corpus; 1: the command's own, with threads on all cores."""
 
 
 @dataclass
@@ -259,7 +259,7 @@ class IdentityConfig:
     typed: dict[str, Any] = MISSING
     """Paths as typed, by key, where a frozen configuration has absolute ones; the hash has those typed."""
     hash: str = MISSING
-    """Hash of everything in the configuration that can change a result."""
+    """Hash of all values that are part of the run's identity."""
     name: str = MISSING
     """Folder of the run below paths.runs."""
     difference: MayBeEmpty = MISSING
@@ -321,9 +321,9 @@ class HardwareConfig:
     half_flops: Positive | None = MISSING
     """The same in half precision, dense; null: not known, or no faster."""
     peak_flops: Positive | None = MISSING
-    """The one of these peaks that a plan uses; null: measured on this machine."""
+    """The one of these peaks that a plan uses; null: none, steps are timed."""
     utilization: Annotated[float, Range(above=0, most=1)] | None = MISSING
-    """The share of the peak that training reaches; null: measured."""
+    """The share of the peak that training reaches; null: none, steps are timed."""
     memory_gib: Positive | None = MISSING
     """Memory of one device in GiB; null: not compared."""
     calibration_seconds: Positive | None = MISSING

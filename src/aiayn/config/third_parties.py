@@ -117,7 +117,9 @@ def validate_trainer(trainer: Mapping[str, Any]) -> None:
             check_value(f"trainer.{name}", value, ARGUMENTS[name])
     strategy = trainer.get("strategy")
     if isinstance(strategy, str) and any(word in strategy for word in STARTS_PROCESSES):
-        raise UserError(f"trainer.strategy={strategy}: starts processes, which this command does: state auto or ddp")
+        raise UserError(
+            f"trainer.strategy={strategy}: starts processes, but the command itself does so; state auto or ddp"
+        )
     longest = trainer.get("max_time")
     if longest is not None and not _is_duration(longest):
         raise UserError(

@@ -19,7 +19,6 @@ from aiayn.config.model_schema import (
     Positions,
     RecurrentConfig,
     TransformerConfig,
-    has_learned_positions,
     plugins,
 )
 from aiayn.config.schema import GivenTokenizerConfig, PieceMarker, TokenizerKind, TrainConfig
@@ -104,8 +103,10 @@ def _validate_lengths(config: TrainConfig) -> None:
             f"target_tokens and max_tokens_per_device ({budget}): lower it or raise them"
         )
     if model.max_positions < longest:
-        end = "learned positions end there" if has_learned_positions(model) else "aiayn translate refuses longer input"
-        raise UserError(f"model.max_positions={model.max_positions}: fewer than data.max_length={longest}, and {end}")
+        raise UserError(
+            f"model.max_positions={model.max_positions}: must be at least data.max_length={longest}; raise it, or "
+            "lower data.max_length"
+        )
 
 
 def _validate_averaging(config: TrainConfig) -> None:
@@ -133,8 +134,8 @@ def validate_constrained(config: TrainConfig) -> None:
         return
     if config.tokenizer.kind is not TokenizerKind.symbols:
         raise UserError(
-            f"decoding.constrained=true: outputs are held to trees, and tokenizer.kind={config.tokenizer.kind} has no "
-            "brackets: leave it out, or take tokenizer.kind=symbols with trees as data"
+            f"decoding.constrained=true: requires outputs that are trees, and tokenizer.kind={config.tokenizer.kind} "
+            "has no brackets; leave it out, or state tokenizer.kind=symbols with trees as data"
         )
     if (extra := config.decoding.max_extra_length) < FEWEST_BRACKETS:
         raise UserError(
@@ -157,7 +158,7 @@ def validate_vocabulary(config: TrainConfig) -> None:
     if size < least:
         raise UserError(f"tokenizer.vocabulary_size={size}: must be at least {least} with tokenizer.kind={kind}")
     if rows is not None and rows < least:
-        raise UserError(f"model.vocabulary_rows={rows}: any vocabulary of tokenizer.kind={kind} has {least} or more")
+        raise UserError(f"model.vocabulary_rows={rows}: must be at least {least} with tokenizer.kind={kind}, or null")
 
 
 def _validate_given(tokenizer: GivenTokenizerConfig, data: DataConfig) -> None:

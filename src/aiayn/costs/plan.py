@@ -171,7 +171,7 @@ def _seconds_per_step(config: PlanConfig, rows: int, *, flops: float, micro: Mic
 
 def _stated(key: str, value: float | None) -> float:
     if value is None:
-        raise UserError(f"hardware.{key}={value}: state a number above 0, or measure with hardware=here")
+        raise UserError(f"hardware.{key}=null: state a number above 0, or measure with hardware=here")
     return value
 
 

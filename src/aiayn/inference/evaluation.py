@@ -76,7 +76,7 @@ def training_data(runs: OpenedRuns) -> PreparedData:
     if first.record.data_fingerprint != data.fingerprint:
         raise UserError(
             f"run={first.directory.path}: trained on data {first.record.data_fingerprint}, "
-            f"but the corpus now gives {data.fingerprint}"
+            f"but the corpus now gives {data.fingerprint}; restore it, or name its cache in paths.cache"
         )
     if len(runs.members) > 1:
         runs.tokenizer()

@@ -184,5 +184,6 @@ def usable_device(name: str) -> torch.device:
     if match is None:
         raise UserError(f"device={name}: choose from auto, cpu, cuda, cuda:<n>")
     if name != "cpu" and int(match[1] or 0) >= available:
-        raise UserError(f"device={name}: torch finds {available} CUDA devices here; choose auto or cpu")
+        known = ", ".join(("auto", "cpu", *(f"cuda:{number}" for number in range(available))))
+        raise UserError(f"device={name}: torch finds no such device here; choose from {known}")
     return torch.device(name)

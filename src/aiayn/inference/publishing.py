@@ -69,7 +69,7 @@ def scores_of(run: OpenedRun) -> dict[str, SplitScores]:
 
 
 def write_published(run: OpenedRun, scores: dict[str, SplitScores], folder: Path) -> None:
-    """Write weights, tokenizer, configuration, record and evaluations to an empty folder, without what is private."""
+    """Write weights, tokenizer, configuration, record and evaluations to an empty folder, without private values."""
     require("safetensors", extra="hub", setting="aiayn publish")
     from safetensors.torch import save
 

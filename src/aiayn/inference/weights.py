@@ -31,12 +31,16 @@ def fit_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Pat
         model.load_state_dict(weights, assign=any(weight.is_meta for weight in model.parameters()))
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
-        raise UserError(f"{key}={path}: its weights do not fit this model ({reason})") from None
+        raise UserError(
+            f"{key}={path}: its weights do not fit this model ({reason}); state the settings of its model"
+        ) from None
 
 
 def finite_weights(model: torch.nn.Module, checkpoint: Path) -> dict[str, Tensor]:
     """Copies of a model's weights by name, of which no two share memory; UserError if some are not finite."""
     weights = model.state_dict()
     if not all(bool(weight.isfinite().all()) for weight in weights.values()):
-        raise UserError(f"checkpoint={checkpoint}: some weights are not finite; the model diverged")
+        raise UserError(
+            f"checkpoint={checkpoint}: some weights are not finite, since the model diverged; name an earlier one"
+        )
     return {name: weight.contiguous().clone() for name, weight in weights.items()}

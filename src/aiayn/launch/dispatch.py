@@ -75,7 +75,7 @@ def _lock_and_run(
             directory.join_sweep(config.identity.sweep)
         if is_finished(directory):
             record = read_record(directory.record)
-            logger.info("%s: finished already; shown, not done again%s", directory.path, _other_code(record))
+            logger.info("%s: already finished; its record is shown%s", directory.path, _other_code(record))
             log_to_agent(config, directory, record)
             return record
         directory.remove_partial_files()
@@ -103,7 +103,7 @@ def _other_code(record: Record) -> str:
     recorded, here = record.origin.code, code_version()
     if recorded == here:
         return ""
-    return f"; made by {recorded.text}, and here is {here.text}: force=true does it again"
+    return f"; trained by {recorded.text}, and the code here is {here.text}: force=true trains it again"
 
 
 @contextmanager

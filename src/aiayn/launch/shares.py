@@ -94,8 +94,8 @@ def share_of(config: TrainConfig, *, jobs_at_once: int) -> Share:
     count = launch.cores_per_job or max(processes, len(cores) // max(1, jobs_at_once))
     if processes > count or count > len(cores):
         raise UserError(
-            f"trainer.devices={config.trainer.get('devices')}: a process each, and a job has "
-            f"{min(count, len(cores))} of this machine's {len(cores)} cores; ask for fewer"
+            f"trainer.devices={config.trainer.get('devices')}: each process needs a core, and a job gets "
+            f"{min(count, len(cores))} of this machine's {len(cores)}; state fewer devices, or run fewer jobs at once"
         )
     return Share(CORE, tuple(map(str, cores)), count, threads=count // processes, processes=processes)
 
@@ -106,7 +106,7 @@ def leased(share: Share) -> Iterator[Lease]:
     with ExitStack() as held:
         lease = try_lease(share, held)
         if lease is None:
-            logger.info("waiting for a free %s: others have leased them; Ctrl-C ends the waiting", share.kind)
+            logger.info("waiting for a free %s: other jobs have leased them; Ctrl-C ends the waiting", share.kind)
         while lease is None:
             time.sleep(POLL_SECONDS)
             lease = try_lease(share, held)

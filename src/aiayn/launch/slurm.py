@@ -148,11 +148,14 @@ def requeue(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
     if state.state == "CANCELLED" or not (stopped_by is signal.SIGUSR1 or state.is_preempted):
         return False
     if not state.may_be_requeued:
-        raise RunFailedError(f"Slurm job {job} may not start again: hydra.launcher.requeue=true lets it")
+        raise RunFailedError(
+            f"Slurm job {job}: requeueing is disabled; allow it (hydra.launcher.requeue=true, or sbatch --requeue), or "
+            "rerun the command"
+        )
     if not (has_advanced or state.is_preempted):
         raise RunFailedError(
-            f"Slurm job {job} made no step in its time, and would make none in the next: raise "
-            "hydra.launcher.timeout_min, or lower hydra.launcher.signal_delay_s"
+            f"Slurm job {job} saved no new checkpoint in its time; raise its limit (hydra.launcher.timeout_min), or "
+            "lower hydra.launcher.signal_delay_s"
         )
     for number in INTERRUPTING:
         signal.signal(number, signal.SIG_IGN)

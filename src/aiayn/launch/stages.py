@@ -150,7 +150,7 @@ def _log_preparation(job: Job, data: PreparedData) -> None:
     logger.info("%s: %s; vocabulary %s", job.record.data, job.record.data_summary(), f"{entries:,}")
     if entries < asked and job.config.tokenizer.kind is not TokenizerKind.given:  # all given pieces are taken
         logger.warning(
-            "tokenizer.vocabulary_size=%s: the training text yields only %s entries, and the model gets as many rows",
+            "tokenizer.vocabulary_size=%s: the training text yields only %s entries, fewer than requested",
             asked,
             entries,
         )
@@ -230,7 +230,9 @@ def _evaluate(
         average = job.group.broadcast(made)
         if average is not None:
             load_weights(module.model, average.path, key="averaging", provenance=record.provenance)
-            logger.info("%s: the mean of steps %s", average.path.name, ", ".join(map(str, average.steps)))
+            logger.info(
+                "%s: average of the checkpoints at steps %s", average.path.name, ", ".join(map(str, average.steps))
+            )
             record.scores = _scores(job, data, module, averaged_steps=average.steps)
     record.cost = record.cost if meter is None else meter.account()
     table_rows = int(job.config.logger.get("samples", 0))

@@ -66,11 +66,11 @@ def start_weights(config: TrainConfig) -> Path | None:
     if path.is_dir() or is_on_hub(config.init_from):
         directory = open_run(config.init_from, key=KEY)
         if not (directory.steps() or directory.is_published):
-            raise UserError(f"{KEY}={config.init_from}: {directory.checkpoints} has no checkpoint")
+            raise UserError(f"{KEY}={config.init_from}: {directory.checkpoints} has no checkpoint; name another run")
         path = directory.checkpoint("last")[1]
         provenance = read_record(directory.record).provenance
     elif not path.is_file():
-        raise UserError(f"{KEY}={config.init_from}: no such run directory or checkpoint")
+        raise UserError(f"{KEY}={config.init_from}: no such run directory or checkpoint; correct the path")
     try:
         weights = read_weights(path, provenance=provenance)
     except UserError as error:

@@ -105,7 +105,7 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
     if is_leader and directory.record.is_file():
         record = read_record(directory.record)
         if record.config_hash != config.identity.hash:
-            raise UserError(f"{directory.path}: holds run {record.config_hash}, not {config.identity.hash}")
+            raise UserError(f"{directory.path}: holds run {record.config_hash}, not {config.identity.hash}; remove it")
         record.cost = RunCost.kept(directory.cost) or record.account
     else:
         record = new_record(config, command=command, status=Status.running)

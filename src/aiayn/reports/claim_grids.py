@@ -83,8 +83,8 @@ def interval_remarks(noises: Mapping[Metric, SeedNoise], seeds: Mapping[str, int
     parts = " and ".join(_noise_text(metric, noise) for metric, noise in noises.items())
     yield (
         "95% intervals: paired by sentence, with the standard deviation between seeds from all rows together "
-        f"({parts}), or from the two rows alone (Welch, with {FEWEST_OF_OWN} seeds each) where that interval is wider; "
-        "differences of PPL are of its logarithm"
+        f"({parts}), or from the two rows alone (Welch, with at least {FEWEST_OF_OWN} seeds each) where that interval "
+        "is wider; differences of PPL are of its logarithm"
     )
     if alone := [row for row, count in seeds.items() if count == 1]:
         yield f"intervals of {', '.join(alone)} assume that they vary like other rows between seeds: they have one seed"

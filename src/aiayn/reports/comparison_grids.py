@@ -119,7 +119,7 @@ def _meanings(comparison: Comparison) -> Grid:
         ]
         lines.append((*names_of(comparison, system), ", ".join(stated) or "as the reference"))
     other = "settings" if reference is None else "settings that are not the reference's"
-    return Grid("What the names stand for", (*name_headings(comparison), f"<{other}"), (tuple(lines),))
+    return Grid("Settings by name", (*name_headings(comparison), f"<{other}"), (tuple(lines),))
 
 
 def name_headings(comparison: Comparison) -> tuple[str, ...]:

@@ -166,7 +166,7 @@ def remarks(runs: Sequence[CostOfRun]) -> Iterator[str]:
 def document(runs: Sequence[CostOfRun]) -> Document:
     """The report as plain data."""
     return Document(
-        title="What runs have cost",
+        title="Cost of runs",
         written="Written by `aiayn report cost` from the records of the runs.",
         grids=list(grids(runs)),
         remarks=list(remarks(runs)),

@@ -9,7 +9,7 @@ from pathlib import Path
 from aiayn.evaluation.decisions import TARGET_POWER
 from aiayn.evaluation.significance import SeedNoise
 from aiayn.paper.claims import Claim, Comparison, Metric, OverFitting
-from aiayn.reports.claim_grids import DECIMALS, TOO_MANY_SEEDS, claimed
+from aiayn.reports.claim_grids import DECIMALS, TOO_MANY_SEEDS, claimed, effect_assumed
 from aiayn.reports.comparability import Difference, check_alike, condition_differences
 from aiayn.reports.gates import curves_of, failed_gate
 from aiayn.reports.grid import Grid
@@ -209,7 +209,6 @@ def power_grid(powers: Sequence[ClaimPower]) -> Grid:
 def _line(found: ClaimPower) -> tuple[str, ...]:
     sizes = [each.within if each.within is not None else each.effect for each in found.claim.primary]
     metrics = [each.metric for each in found.claim.primary]
-    assumed = [signed(size, DECIMALS[metric]) for size, metric in zip(sizes, metrics, strict=True)]
     detectable = [
         signed(found.factor * size, DECIMALS[metric]) if found.factor is not None else ""
         for size, metric in zip(sizes, metrics, strict=True)
@@ -217,7 +216,7 @@ def _line(found: ClaimPower) -> tuple[str, ...]:
     return (
         found.claim.id,
         "; ".join(map(claimed, found.claim.primary)),
-        "; ".join(assumed),
+        "; ".join(map(effect_assumed, found.claim.primary)),
         "" if found.power is None else f"{found.power:.0%}",
         "; ".join(filter(None, detectable)),
         _seeds_text(found),

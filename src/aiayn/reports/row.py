@@ -13,7 +13,7 @@ from aiayn.reports.numbers import duration, millions
 from aiayn.runs.record import Record, SplitScores, Status
 from aiayn.system.output_format import Format, output_format
 
-COMPARABILITY = "paper: other data, vocabulary or BLEU; no value of ours compares with it"
+COMPARABILITY = "paper: values compare only with equal data, vocabulary and definition of BLEU"
 
 
 def paper_row(experiment: str) -> Row | None:
@@ -55,7 +55,7 @@ def row_table(record: Record) -> Table:
     for heading in ("", "PPL (dev)", f"{dev.quality_name} (dev)", "params", "steps"):
         table.add_column(heading, justify="right" if heading else "left")
     if (paper := compared_row(record)) is not None:
-        table.add_row(f"paper, {load_table3().caption.dev_set}: other data", *paper_cells(paper))
+        table.add_row(f"paper, {load_table3().caption.dev_set}", *paper_cells(paper))
     scores = f"{dev.ppl:.2f}", f"{dev.quality.score:.1f}"
     table.add_row(f"this run, {record.data}", *scores, millions(record.parameters), record.steps_done())
     return table

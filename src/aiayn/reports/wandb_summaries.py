@@ -19,7 +19,7 @@ from aiayn.system.progress import say
 from aiayn.system.quiet import quiet_libraries
 from aiayn.tracking.wandb_session import failures_explained, has_credentials, host, session
 
-REMEDY = "runs kept offline are sent by aiayn sync, and then this command completes them"
+REMEDY = "for runs kept offline, aiayn sync sends them, and then this command completes them"
 
 
 def check_online() -> None:

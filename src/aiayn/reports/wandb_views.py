@@ -38,7 +38,7 @@ def save_dashboard(table: Report, subject: Subject) -> list[str]:
     with failures_explained():
         api = wandb.Api()
         if not (entity := subject.entity or api.default_entity):
-            raise UserError("entity has no value, and your account no default: state whose project it is")
+            raise UserError("entity=null: your account has no default; state the user or team of the project")
         subject = replace(subject, entity=entity)
         dashboard = build_dashboard(table, subject)
         report, workspace = dashboard.report, dashboard.workspace

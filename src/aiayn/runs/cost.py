@@ -55,7 +55,7 @@ class Attempt:
     evaluation_seconds: float = 0.0
     """Wall time of scoring dev and test at the end."""
     source_tokens: int = 0
-    """Trained on."""
+    """Source tokens of the training steps."""
     target_tokens: int = 0
     flops: float = 0.0
     """Of the forward and backward passes."""

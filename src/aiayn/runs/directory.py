@@ -27,7 +27,7 @@ class HeldDirectoryError(UserError):
     """Another process has locked the run directory."""
 
     def __init__(self, path: Path, holder: str) -> None:
-        super().__init__(f"{path}: {holder} is running here: wait for it, or choose another seed")
+        super().__init__(f"{path}: locked by {holder}; wait until it ends, or choose another seed")
         self.path = path
         self.holder = holder
         """Such as "process 71 on host"."""
@@ -174,7 +174,9 @@ class RunDirectory:
                     values = {key: None if value is None else float(value) for key, value in row.items()}
                     step = int(row["step"])
                 except (KeyError, TypeError, ValueError) as error:
-                    raise UserError(f"{self.metrics}: a line holds no numbers ({error}); mend or remove it") from error
+                    raise UserError(
+                        f"{self.metrics}: a line holds no numbers ({error}); correct or remove it"
+                    ) from error
                 yield step, values
 
     def validation_perplexities(self) -> dict[int, float]:
@@ -280,7 +282,9 @@ def open_run(path: str, *, key: str = "run") -> RunDirectory:
     """
     directory = RunDirectory(downloaded(path, key=key) if is_on_hub(path) else Path(path))
     if not directory.record.is_file():
-        raise UserError(f"{key}={path}: not a run directory (no {directory.record.name} there)")
+        raise UserError(
+            f"{key}={path}: not a run directory (no {directory.record.name} there); `aiayn status` lists runs"
+        )
     return directory
 
 

@@ -121,7 +121,7 @@ def _failures_explained(setting: str) -> Iterator[None]:
             f"{setting}: no such repository, or a private one; correct it, or log in (hf auth login)"
         ) from error
     except HFValidationError as error:
-        raise UserError(f"{setting}: {_reason(error)}; mend the name") from error
+        raise UserError(f"{setting}: {_reason(error)}; correct the name") from error
     except LocalEntryNotFoundError as error:
         reason = "the hub cannot be reached, or HF_HUB_OFFLINE is set, and its cache has no copy"
         raise RunFailedError(f"{setting}: {reason}; connect, and run the same command") from error

@@ -112,4 +112,4 @@ def check_public(folder: Path, names: tuple[str, ...]) -> None:
     """Refuse to publish files with leaks."""
     for name in names:
         for leak in leaks((folder / name).read_text(encoding="utf-8")):
-            raise UserError(f"{name}: would hold {leak}, which the run's configuration states; not published")
+            raise UserError(f"{name}: would contain {leak}; not published: remove it from the run's files first")

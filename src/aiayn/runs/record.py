@@ -115,7 +115,7 @@ class SplitScores:
 
     @property
     def checkpoint(self) -> str:
-        """The step of what was scored, as in "1,400", or "1,400, mean of 5"."""
+        """The step of the scored weights, as in "1,400", or "1,400, mean of 5"."""
         count = len(self.averaged_steps)
         return f"{self.checkpoint_step:,}{f', mean of {count}' if count else ''}"
 
@@ -327,12 +327,14 @@ def read_record(path: Path) -> Record:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
     except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); mend the file or its permissions") from error
+        raise UserError(f"{path}: cannot be read ({error.strerror}); correct the file or its permissions") from error
     except ValueError as error:
-        raise UserError(f"{path}: not a record ({error})") from None
+        raise UserError(f"{path}: not a record ({error}); restore the file") from None
     version = content.get("schema_version") if isinstance(content, dict) else None
     if version != SCHEMA_VERSION:
-        raise UserError(f"{path}: schema_version={version}: this aiayn reads version {SCHEMA_VERSION}")
+        raise UserError(
+            f"{path}: schema_version={version}: this aiayn reads version {SCHEMA_VERSION}; check out its commit"
+        )
     try:
         content["status"] = Status(content["status"])
         content["scores"] = {split: split_scores(value) for split, value in content["scores"].items()}
@@ -341,7 +343,7 @@ def read_record(path: Path) -> Record:
         content["earlier"] = [Origin(**each) for each in content.get("earlier", [])]
         return Record(**content)
     except (AttributeError, TypeError, KeyError, ValueError) as error:
-        raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error})") from None
+        raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error}); restore the file") from None
 
 
 def utc_now() -> str:

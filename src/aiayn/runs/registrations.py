@@ -137,11 +137,11 @@ class PilotResult:
     precision: str
     """Precision as trained, as in "32-true with TF32"."""
     code: str
-    """That trained it."""
+    """The version of the code that trained it."""
     versions: Mapping[str, str]
     """Versions of the packages that can change a result."""
     hardware: str
-    """That trained it."""
+    """The machine that trained it."""
 
 
 @dataclass(frozen=True)

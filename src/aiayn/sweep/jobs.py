@@ -128,7 +128,7 @@ class Task:
         except RequeuedJobError:
             pass  # Slurm starts the job again
         except HeldDirectoryError as error:
-            logger.info("%s: %s is running here; left for later", error.path, error.holder)
+            logger.info("%s: locked by %s; left for later", error.path, error.holder)
             outcome = replace(outcome, held=f"{error.path} ({error.holder})", has_ended=True)
         except (UserError, RunFailedError, BrokenPipeError) as error:
             self.print_error(str(error))

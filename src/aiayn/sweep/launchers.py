@@ -63,8 +63,8 @@ def sweeper_of(hydra: HydraConf) -> str:
 
 
 IN_A_GROUP = (
-    "a multirun under torchrun or srun: its jobs start processes of their own: start each run by itself, or the "
-    "multirun as one process (docs/distributed.md)"
+    "torchrun or srun started this multirun as several processes; start it as one process, or each run by itself "
+    "(docs/distributed.md)"
 )
 
 

@@ -159,7 +159,7 @@ class _Sweep:
         self._held: list[tuple[Attempt, float]] = []
         """Attempts that lost a process, and when the next one begins at the latest."""
         self._waits = ("", time.monotonic())
-        """What waits for room, and since when."""
+        """The queued shapes in words, and the time of their last change."""
         self._said = ""
 
     def run(self) -> None:
@@ -300,12 +300,12 @@ class _Sweep:
         if line != self._waits[0]:
             self._waits = line, now
         if line not in ("", self._said) and now - self._waits[1] > WAITING_SECONDS:
-            logger.info("Ray: waiting for room: %s", line)
+            logger.info("Ray: waiting for free nodes: %s", line)
             for shape in waiting:
                 if (enough := nodes_with(shape.bundle)) < shape.nodes:
                     logger.warning(
-                        "Ray: the cluster has room for %s on %d of its nodes: unless it grows, lower trainer.devices, "
-                        "trainer.num_nodes or hydra.launcher.cpus_per_task",
+                        "Ray: a job needs %s, and %d of the cluster's nodes suffice: add nodes, or lower "
+                        "trainer.devices, trainer.num_nodes or hydra.launcher.cpus_per_task",
                         shape.text,
                         enough,
                     )
@@ -363,7 +363,7 @@ def _group_variables(shape: Shape, place: int, local: int, meeting: str) -> dict
 
 
 def _environment(shape: Shape) -> dict[str, str]:
-    """That of the command, without what belongs to its host, its cluster or its own process group."""
+    """The command's environment without variables of its host, its cluster or its process group."""
     left_out = {*NODES_OWN, *processes.GROUP_VARIABLES}
     own = {key: value for key, value in os.environ.items() if not key.startswith("RAY_") and key not in left_out}
     hidden = {} if shape.gpus else {"CUDA_VISIBLE_DEVICES": ""}

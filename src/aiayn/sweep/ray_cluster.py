@@ -54,7 +54,7 @@ def connected(address: str | None) -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in INTERRUPTING}
     stated = address or os.environ.get("RAY_ADDRESS") or "auto"
     if stated == "local":
-        raise UserError(f"hydra/launcher=ray: address local starts a cluster: {REMEDY}")
+        raise UserError(f"hydra.launcher.address=local: would start a cluster for this command alone: {REMEDY}")
     try:
         host, _, port = stated.rpartition(":")
         if host and port.isdigit() and "/" not in host:  # Ray would try for minutes

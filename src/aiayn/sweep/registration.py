@@ -78,10 +78,8 @@ def run_study(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigL
     HydraConfig.instance().set_config(composed)  # expressions in the study and its name refer to it
     study, name = read_study(composed.hydra.sweeper), str(composed.identity.sweep)
     if not NAME.fullmatch(name):
-        allowed = "letters, digits, _, - and ., and is not run"
-        raise UserError(
-            f"sweeps={name}: the name of a study has {allowed}; rename the file, or state AIAYN_SWEEP=<name>"
-        )
+        allowed = "must consist of letters, digits, _, - and ., and differ from 'run'"
+        raise UserError(f"sweeps={name}: the name of a study {allowed}; rename the file, or set AIAYN_SWEEP=<name>")
     verb, runs = composed.hydra.job.config_name, Path(composed.paths.runs).expanduser()
     if verb == "train" and study.stage is None:
         known = " or ".join(f"{STAGE}={stage}" for stage in Stage)

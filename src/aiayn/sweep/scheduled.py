@@ -68,7 +68,7 @@ class Starter:
         _ = self.returned(words, index).return_value  # raises what the job raised
 
     def returned(self, words: Sequence[str], index: int) -> JobReturn:
-        """The same, with what the job returned or raised."""
+        """Run the job, and return its value or its exception."""
         logging.getLogger("submitit").setLevel(logging.WARNING)
         compose.register()
         Singleton.set_state(self.state)

@@ -112,7 +112,9 @@ def split_words(words: Sequence[str], composed: DictConfig) -> tuple[list[str], 
         if override.is_sweep_override()
     }
     if "seed" in space:
-        raise UserError("sweeps=search: a search would choose the luckiest seed; state one, as in seed=1")
+        raise UserError(
+            "sweeps=search: seed cannot be searched, since chance decides which is best; state one, as in seed=1"
+        )
     if not space:
         raise UserError("sweeps=search: nothing to choose; state a key as 'key=interval(0.1, 0.3)' or key=1,2,3")
     return fixed, space

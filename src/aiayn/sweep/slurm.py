@@ -82,7 +82,9 @@ class SlurmScheduler:
 def scheduler_of(composed: DictConfig) -> SlurmScheduler:
     """The scheduler of a sweep's configuration; UserError if Slurm is not here."""
     if shutil.which("sbatch") is None:
-        raise UserError("hydra/launcher=slurm: no sbatch here; start the command where jobs are submitted")
+        raise UserError(
+            "hydra/launcher=slurm: sbatch is not installed here; start the command on a host that submits jobs"
+        )
     return SlurmScheduler(launcher_settings(composed, SlurmConfig))
 
 

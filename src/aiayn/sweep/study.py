@@ -121,8 +121,8 @@ def _pilot_seeds(value: Any, row: str, planned: Collection[int]) -> tuple[int, .
     seeds = () if isinstance(value, int) and value < 1 else _seed_list(value, "pilots.seeds", first=FIRST_PILOT)
     if len(seeds) < FEWEST_PILOTS:
         raise UserError(
-            f"{PREFIX}pilots.seeds={value}: at least {FEWEST_PILOTS} are needed to tell how seeds vary; for a study "
-            f"without pilots state {PREFIX}pilots.rows=[]"
+            f"{PREFIX}pilots.seeds={value}: at least {FEWEST_PILOTS} are needed to estimate how seeds differ; "
+            f"for a study without pilots state {PREFIX}pilots.rows=[]"
         )
     if shared := sorted({*seeds} & {*planned}):
         raise UserError(f"{PREFIX}pilots.seeds={value}: seed {shared[0]} is one of row {row}; pilots have other seeds")

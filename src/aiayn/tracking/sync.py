@@ -29,7 +29,7 @@ class Sent:
 
     directory: RunDirectory
     attempts: int = 0
-    """Sent now."""
+    """Number of attempts that this call sent."""
     url: str | None = None
     """The run's page; None if the server did not accept the run."""
     holder: str | None = None

@@ -44,7 +44,7 @@ def failures_explained() -> Iterator[None]:
         yield
     except API_FAILURES as error:
         reason = textwrap.shorten(str(error).replace(str(session().base_url), host()), 200).rstrip(".")
-        raise RunFailedError(f"W&B: {host()} cannot be used ({reason}); the same command tries again") from error
+        raise RunFailedError(f"W&B: {host()} cannot be used ({reason}); rerun the command to retry") from error
     finally:
         with suppress(*API_FAILURES):
             wandb.teardown()

@@ -68,7 +68,9 @@ def check_wandb(settings: Mapping[str, Any]) -> None:
         wandb.Settings(**(settings.get("settings") or {}))
     except ValueError as error:
         reason = " ".join(str(error).split()).partition(" [type=")[0]
-        raise UserError(f"logger: W&B refuses logger.settings, a WANDB_* variable or its own file: {reason}") from None
+        raise UserError(
+            f"logger: W&B refuses logger.settings, a WANDB_* variable or its own file ({reason}); correct it"
+        ) from None
 
 
 def open_wandb(
@@ -105,7 +107,7 @@ def open_wandb(
         return None
     if why_offline is not None:
         level = logging.INFO if why_offline == NOT_LOGGED_IN else logging.WARNING
-        logger.log(level, "W&B: %s, so offline; later: %s", why_offline, offline.sync_command)
+        logger.log(level, "W&B: %s, so the run is offline; send it later: %s", why_offline, offline.sync_command)
     return offline
 
 
@@ -215,7 +217,9 @@ class WandbTracker(Logger):
             function()
         except FAILURES as error:
             self._has_failed = True
-            logger.warning("W&B: %s; the run continues without it; later: %s", _reason(error), self.sync_command)
+            logger.warning(
+                "W&B: %s; the run continues without it; send it later: %s", _reason(error), self.sync_command
+            )
 
 
 def _choose_mode(stated: str) -> tuple[str, str | None]:

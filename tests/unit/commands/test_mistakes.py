@@ -163,4 +163,4 @@ def test_the_jobs_of_a_multirun_are_refused_one_by_one(aiayn: CommandLine) -> No
     said = aiayn("train", "-m", "seed=1,2", "model.d_ff=0")
     assert said.code == 1
     assert said.err.count("model.d_ff=0: must be at least 1\n") == 2
-    assert said.err.splitlines()[-1].startswith("aiayn: 2 jobs failed")
+    assert said.err.splitlines()[-1].startswith("aiayn: 2 of 2 jobs failed")

@@ -66,10 +66,10 @@ def test_the_report_is_printed_also_where_jobs_failed(capsys: pytest.CaptureFixt
     def run(words: list[str]) -> int:
         done.append(words)
         if words[0] == "train":
-            raise RunFailedError("1 job failed of 20")
+            raise RunFailedError("1 of 20 jobs failed")
         return 0
 
-    with pytest.raises(RunFailedError, match="1 job failed of 20"):
+    with pytest.raises(RunFailedError, match="1 of 20 jobs failed"):
         reproduce(["table3", "scale=nano", "output=table3.md"], run)
     assert done == [
         ["train", "sweeps=table3", "scale=nano"],
@@ -81,13 +81,13 @@ def test_the_report_is_printed_also_where_jobs_failed(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out.startswith("aiayn reproduce table")
 
 
-@pytest.mark.parametrize(("has_failed", "reason"), [(True, "1 job failed of 1"), (False, "scale differs")])
+@pytest.mark.parametrize(("has_failed", "reason"), [(True, "1 of 1 jobs failed"), (False, "scale differs")])
 def test_a_failed_sweep_wins_over_a_refused_report(has_failed: bool, reason: str) -> None:
     def run(words: list[str]) -> int:
         if words[0] == "report":
             raise UserError("scale differs")
         if has_failed:
-            raise RunFailedError("1 job failed of 1")
+            raise RunFailedError("1 of 1 jobs failed")
         return 0
 
     with pytest.raises(RunFailedError if has_failed else UserError, match=reason):

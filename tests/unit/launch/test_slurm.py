@@ -138,7 +138,7 @@ def test_a_job_is_requeued_if_slurm_stopped_it(
 
 @pytest.mark.parametrize(
     ("may_be", "has_advanced", "reason"),
-    [(1, False, "made no step in its time"), (0, True, r"hydra\.launcher\.requeue=true")],
+    [(1, False, "saved no new checkpoint in its time"), (0, True, r"hydra\.launcher\.requeue=true")],
 )
 def test_a_job_that_cannot_resume_is_not_requeued(slurm: Slurm, may_be: int, has_advanced: bool, reason: str) -> None:
     asked = slurm(requeue=may_be)
@@ -155,7 +155,7 @@ def test_steps_count_from_where_the_attempt_began(slurm: Slurm, tmp_path: Path) 
     directory = RunDirectory(tmp_path / "run")
     directory.checkpoints.mkdir(parents=True)
     (directory.checkpoints / "step-0000007.ckpt").touch()
-    no_step = pytest.raises(RunFailedError, match=r"stopped by SIGUSR1; .* made no step")
+    no_step = pytest.raises(RunFailedError, match=r"stopped by SIGUSR1; .* saved no new checkpoint")
     with no_step, requeued_if_stopped(directory, anew=False):
         raise SignalledInterrupt(signal.SIGUSR1)
     with pytest.raises(RequeuedJobError), requeued_if_stopped(directory, anew=True):

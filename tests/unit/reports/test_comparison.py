@@ -52,7 +52,7 @@ def test_a_name_that_only_one_has_stands_for_what_it_states(tmp_path: Path, make
     make_run("c_n2", "model.norm=pre", "model.attention=additive")
     comparison = compared(tmp_path)
     assert comparison.columns == ["experiment"]
-    meanings = next(grid for grid in grids(comparison) if grid.title == "What the names stand for")
+    meanings = next(grid for grid in grids(comparison) if grid.title == "Settings by name")
     (lines,) = meanings.groups
     told = {line[0]: line[1] for line in lines}
     assert told["table3/d_drop0"] == "dropout 0.0"

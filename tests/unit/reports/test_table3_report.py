@@ -205,7 +205,7 @@ def test_the_terminal_tells_what_was_trained_at_any_width(
     monkeypatch.setattr(formats, "WIDTH_OF_A_FILE", width)
     show(document(found), None)
     said = capsys.readouterr().out
-    sizes = said[said.index("What each row states") : said.index("Differences to base")]
+    sizes = said[said.index("Settings of each row") : said.index("Differences to base")]
     assert max(map(len, sizes.splitlines())) <= width
     (line,) = (line for line in sizes.splitlines() if line.split()[:1] == ["a_h32"])
     assert line.split() == ["a_h32", "h=32,", "d_k=d_v=16", "h=32,", "d_k=d_v=4"]

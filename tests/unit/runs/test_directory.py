@@ -135,7 +135,7 @@ def test_a_directory_is_unlocked_after_an_error(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path / "run")
     with pytest.raises(ZeroDivisionError), directory.locked():
         _ = 1 / 0
-    with directory.locked(), pytest.raises(UserError, match="is running here"), directory.locked():
+    with directory.locked(), pytest.raises(UserError, match=": locked by "), directory.locked():
         pass
 
 

@@ -95,7 +95,7 @@ def test_a_secret_of_the_environment_is_refused(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "run.json").write_text('{"data": "0123456789abcdef"}')
     check_public(tmp_path, ("run.json",))
     monkeypatch.setenv("MY_API_KEY", "0123456789abcdef")
-    with pytest.raises(UserError, match=r"run\.json: would hold the value of MY_API_KEY"):
+    with pytest.raises(UserError, match=r"run\.json: would contain the value of MY_API_KEY"):
         check_public(tmp_path, ("run.json",))
 
 
@@ -104,7 +104,7 @@ def test_an_address_is_no_path_of_a_home_folder(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("HOME", "/home-of-ada")
     (tmp_path / "card").write_text("https://huggingface.co/ada/model")
     (tmp_path / "other").write_text("/home-of-ada/runs")
-    with pytest.raises(UserError, match="other: would hold the path of your home folder"):
+    with pytest.raises(UserError, match="other: would contain the path of your home folder"):
         check_public(tmp_path, ("card", "other"))
     monkeypatch.setenv("HOME", "/")
     check_public(tmp_path, ("card", "other"))
@@ -113,5 +113,5 @@ def test_an_address_is_no_path_of_a_home_folder(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("text", ["token: 0123456789abcdef", "at /Users/ada/corpus"])
 def test_a_text_like_a_secret_and_the_home_of_another_user_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.yaml").write_text(text)
-    with pytest.raises(UserError, match=r"config\.yaml: would hold a "):
+    with pytest.raises(UserError, match=r"config\.yaml: would contain a "):
         check_public(tmp_path, ("config.yaml",))

@@ -37,7 +37,7 @@ def test_a_multirun_in_a_group_is_refused(
     enter(GROUPS[group], monkeypatch)
     said = aiayn("train", "logger=none", *words)
     assert (said.code, said.out) == (2, "")
-    assert said.err.count("aiayn: a multirun under torchrun or srun: ") == 1
+    assert said.err.count("aiayn: torchrun or srun started this multirun ") == 1
     assert not list(tmp_path.rglob("run.json")), "no run has begun"
     assert not list(tmp_path.rglob("search.db")), "no trial is left unfinished"
 

@@ -56,7 +56,7 @@ def test_a_job_with_too_many_devices_is_refused(aiayn: Any, tmp_path: Path) -> N
     said = aiayn("train", "-m", *words)
     assert said.code == 1
     (refusal,) = (line for line in said.err.splitlines() if line.startswith("aiayn: trainer.devices=4096: "))
-    assert "ask for fewer" in refusal
+    assert "state fewer devices" in refusal
     assert said.out.endswith("1 refused\n")
     assert not list(tmp_path.rglob(".jobs-*"))
 

@@ -68,7 +68,7 @@ def test_without_slurm_it_is_one_line(aiayn: Any, tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PATH", str(tmp_path))
     said = aiayn("train", "-m", "seed=1,2", "hydra/launcher=slurm")
     assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("aiayn: hydra/launcher=slurm: no sbatch here")
+    assert said.err.startswith("aiayn: hydra/launcher=slurm: sbatch is not installed here")
     assert said.err.count("\n") == 1
     assert not list(tmp_path.rglob(".jobs-*"))
 

@@ -108,7 +108,7 @@ def test_two_sweeps_at_once_are_refused(aiayn: CommandLine, words: list[str]) ->
 def test_a_sweep_without_a_job_is_refused(aiayn: CommandLine) -> None:
     said = aiayn("train", "-m", "seed=range(3,1)")
     assert (said.code, said.out) == (2, "")
-    assert said.err.splitlines()[-1].startswith("aiayn: aiayn train 'seed=range(3,1)' --multirun: no job to run; ")
+    assert said.err.splitlines()[-1].startswith("aiayn: aiayn train 'seed=range(3,1)' --multirun: no job to run, since ")
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,7 @@ def test_the_command_line_wins_over_the_sweep_and_combines_with_it(
     said = aiayn("train", *words, REFUSED_AT_ONCE)
     assert said.code == 1
     assert said.err.count("model.d_ff=0: must be at least 1\n") == jobs
-    count = "1 job" if jobs == 1 else f"{jobs} jobs"
-    assert said.err.splitlines()[-1].startswith(f"aiayn: {count} failed of {jobs}; ")
+    assert said.err.splitlines()[-1].startswith(f"aiayn: {jobs} of {jobs} jobs failed; ")
     assert said.out.count("refused") == jobs + 1, "each has its line in the table, and all are counted"
     assert said.out.endswith(f"\n{jobs} refused\n")
 

@@ -108,7 +108,7 @@ def cost_table(runs: Sequence[RunContent]) -> Html:
     longest = max((run.entry.seconds for run in runs), default=0.0) or 1.0
     fastest = max(((run.record.tokens_per_second or 0.0) for run in runs if run.record), default=0.0) or 1.0
     rows = (_cost(run, longest, fastest) for run in runs)
-    return table("What each run took", [map(sortable, COST)], rows, class_="sortable", data_filtered=True)
+    return table("Time and tokens of each run", [map(sortable, COST)], rows, class_="sortable", data_filtered=True)
 
 
 def _cost(run: RunContent, longest: float, fastest: float) -> Html | None:

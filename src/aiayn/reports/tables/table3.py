@@ -114,7 +114,7 @@ def _sizes(report: Report) -> Grid:
         tuple((line.row.id, in_symbols(printed_settings(line.row)), in_symbols(line.changes_trained)) for line in group)
         for group in _groups(report)
     )
-    title = "What each row states: the paper's settings, and those trained here"
+    title = "Settings of each row: the paper's, and those trained here"
     return Grid(title, ("<row", "<paper", "<trained here"), groups)
 
 

@@ -5,8 +5,7 @@
 #   benchmarks/lab.sh FOLDER COMMIT    run what is left, from a clean clone of COMMIT in FOLDER
 #   benchmarks/lab.sh FOLDER           only keep the runs that have finished
 #
-# The capacity arm is of commit ff53813 and has finished: `study table3_lab_capacity` there repeats it. Other studies are of
-# one later commit.
+# The capacity arm has finished; it is of commit ff53813, whose lab.sh repeats it. The other studies are of commit 0795160.
 #
 # Finished runs are kept without checkpoints in docs/results/lab/runs/*.tar.xz, so that a lab that loses its machine goes on
 # elsewhere: an empty FOLDER gets them first. An interrupted run resumes in the same FOLDER, and begins anew

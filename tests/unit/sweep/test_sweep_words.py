@@ -108,7 +108,9 @@ def test_two_sweeps_at_once_are_refused(aiayn: CommandLine, words: list[str]) ->
 def test_a_sweep_without_a_job_is_refused(aiayn: CommandLine) -> None:
     said = aiayn("train", "-m", "seed=range(3,1)")
     assert (said.code, said.out) == (2, "")
-    assert said.err.splitlines()[-1].startswith("aiayn: aiayn train 'seed=range(3,1)' --multirun: no job to run, since ")
+    assert said.err.splitlines()[-1].startswith(
+        "aiayn: aiayn train 'seed=range(3,1)' --multirun: no job to run, since "
+    )
 
 
 @pytest.mark.parametrize(

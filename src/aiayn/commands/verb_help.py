@@ -22,7 +22,7 @@ from aiayn.errors import UserError
 
 GROUPS = {
     "experiment": "A row of a table, or an experiment of your own.",
-    "fidelity": "Whose settings apply where the paper, the authors' code and fairseq differ.",
+    "fidelity": "The source of settings on which the paper, the authors' code and fairseq differ.",
     "debug": "A short run to find mistakes, which is a trial and no result.",
     "sweeps": "A file of many runs, which makes the command a multirun.",
     "hydra/launcher": "Where the jobs of a multirun run.",

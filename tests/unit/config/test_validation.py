@@ -23,9 +23,7 @@ REFUSED: dict[tuple[str, ...], str] = {
     ): r".* nothing to average with trainer\.enable_checkpointing=false$",
     ("data.max_length=1000000",): r"data\.max_length=1000000: a sentence this long does not fit",
     ("data.target_language=fr",): r"data\.target_language=fr: this corpus has de; leave it out",
-    (
-        "model.max_positions=3",
-    ): r"model\.max_positions=3: must be at least data\.max_length=\d+; raise it, or lower data",
+    ("model.max_positions=3",): r"model\.max_positions=3: must be at least data\.max_length=\d+; raise it",
     ("model.d_model=127",): r"model\.d_model=127: must be even with model\.positions=sinusoidal",
     ("model.positions=rotary", "model.d_k=3"): r"model\.d_k=3: must be even with model\.positions=rotary",
     ("model=convolutional", "model.kernel_size=4"): r"model\.kernel_size=4: must be odd",
@@ -36,9 +34,7 @@ REFUSED: dict[tuple[str, ...], str] = {
     ): r"launch\.compile=true: made for model\.kind=transformer",
     ("launch.static_shapes=true",): r"launch\.static_shapes=true: is for launch\.compile=true; add that",
     ("tokenizer.vocabulary_size=258",): r"tokenizer\.vocabulary_size=258: must be at least 259",
-    (
-        "model.vocabulary_rows=10",
-    ): r"model\.vocabulary_rows=10: must be at least 259 with tokenizer\.kind=byte_pair, or null",
+    ("model.vocabulary_rows=10",): r"model\.vocabulary_rows=10: must be at least 259 with tokenizer\.kind=byte_pair",
     ("tokenizer=symbols",): r"tokenizer\.kind=symbols: made for trees, and data\.kind=grammar is text, ",
     ("decoding.constrained=true",): r"decoding\.constrained=true: .*tokenizer\.kind=byte_pair",
     (*PARSING, "decoding.constrained=true", "decoding.max_extra_length=1"): r"decoding\.max_extra_length=1: .*least 2",

@@ -143,7 +143,7 @@ def test_this_machine_is_measured(here: Path, tiny: tuple[str, ...], capfd: pyte
     ("words", "answer"),
     [
         (["hardware.peak_flops=0"], "hardware.peak_flops=0.0: must be greater than 0, or null"),
-        (["hardware.utilization=null"], "hardware.utilization=None: state a number above 0, or measure with"),
+        (["hardware.utilization=null"], "hardware.utilization=null: state a number above 0, or measure with"),
         (["trainer=gpu", "hardware=here"], "trainer.accelerator=gpu: no GPU here to measure on; name one, as in"),
         (["hardware=h300"], "hardware=h300: no such option; did you mean h"),
         (["model.num_heads=7"], "model.num_heads=7 does not divide"),

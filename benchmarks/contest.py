@@ -126,7 +126,7 @@ class _Player:
     """A contender's process, from start to end."""
 
     def __init__(self, contender: Contender, settings: Mapping[str, Any], threads: int, work: Path) -> None:
-        self._said = (work / f"{contender.name.replace(' ', '-').replace('/', '-')}.log").open("w+", encoding="utf-8")
+        self._log = (work / f"{contender.name.replace(' ', '-').replace('/', '-')}.log").open("w+", encoding="utf-8")
         path = os.pathsep.join([str(SOURCES), str(FOLDER)])
         self._process = subprocess.Popen(
             [
@@ -139,7 +139,7 @@ class _Player:
             env={**os.environ, **SETTINGS, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._log,
             text=True,
         )
 
@@ -149,7 +149,7 @@ class _Player:
     def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.communicate()
-        self._said.close()
+        self._log.close()
 
     def await_ready(self) -> None:
         """Wait until it has imported and built what it needs."""
@@ -169,8 +169,8 @@ class _Player:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            self._said.seek(0)
-            words = self._said.read().splitlines()
+            self._log.seek(0)
+            words = self._log.read().splitlines()
             raise FailedContenderError(words[-1] if words else f"ended with {self._process.wait()}")
         content: dict[str, Any] = json.loads(line)
         return content

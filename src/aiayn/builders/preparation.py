@@ -36,10 +36,10 @@ class Preparation:
 
 def prepare_data(config: TrainConfig) -> PreparedData:
     """The prepared corpus of a run, shared by later runs and all ranks; errors are those of `prepare`."""
-    return bring_into_cache(config).data
+    return prepare_in_cache(config).data
 
 
-def bring_into_cache(config: TrainConfig) -> Preparation:
+def prepare_in_cache(config: TrainConfig) -> Preparation:
     """Prepare a run's corpus unless the cache holds it."""
     started = time.perf_counter()
     cache = Path(config.paths.cache)

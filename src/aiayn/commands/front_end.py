@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from aiayn import __version__
 from aiayn.commands.report import REPORTS
 from aiayn.commands.reproduce import TABLES, reproduce
-from aiayn.commands.words import Words, meant, parse_words
+from aiayn.commands.words import Words, parse_words, unknown_word_remedy
 from aiayn.errors import USER_ERROR, RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.output_format import printed_as
-from aiayn.system.progress import has_bars, has_shown_something, say
+from aiayn.system.progress import has_bars, has_printed, say
 from aiayn.system.resource_errors import stdout_errors_explained
 from aiayn.system.signals import signals_as_interrupts
 from aiayn.system.torch_environment import set_torch_environment
@@ -128,24 +128,24 @@ def _run(words: list[str]) -> int:
         return _complete(words)
     verb, rest = words[0], words[1:]
     if verb not in COMMANDS:
-        raise UserError(f"{verb}: no such verb; {meant(verb, COMMANDS)}")
+        raise UserError(f"{verb}: no such verb; {unknown_word_remedy(verb, COMMANDS)}")
     if verb == "reproduce":
         return reproduce(rest, _run)
     command = COMMANDS[verb]
     parsed = parse_words(verb, rest, command.nouns, has_json=command.has_json)
     if parsed.help:
         return _help(verb, parsed.overrides)
-    with printed_as(parsed.format), nullcontext() if parsed.is_only_shown else _announced(verb):
+    with printed_as(parsed.format), nullcontext() if parsed.is_only_shown else _announce_start(verb):
         return _hydra(verb, parsed)
 
 
 @contextmanager
-def _announced(verb: str) -> Iterator[None]:
+def _announce_start(verb: str) -> Iterator[None]:
     """Say on the terminal that a command is starting, unless it has shown something or ended within a second."""
     if not has_bars():
         yield
         return
-    timer = Timer(ANNOUNCED_AFTER, lambda: None if has_shown_something() else say(f"aiayn {verb}: loading libraries"))
+    timer = Timer(ANNOUNCED_AFTER, lambda: None if has_printed() else say(f"aiayn {verb}: loading libraries"))
     timer.daemon = True
     timer.start()
     try:
@@ -259,22 +259,22 @@ def _complete(words: list[str]) -> int:
         return _hydra_completion("train", words)
     program, *typed = os.environ.get("COMP_LINE", "").split(" ")
     if len(typed) < 2:
-        return _offer(COMMANDS, "".join(typed))
+        return _print_completions(COMMANDS, "".join(typed))
     verb, *rest = typed
     if verb not in COMMANDS:
         return 0
     nouns = COMMANDS[verb].nouns
     if nouns and len(rest) == 1:
-        return _offer(nouns, rest[0])
+        return _print_completions(nouns, rest[0])
     if rest[-1].startswith("experiment="):  # Hydra would offer only the folders inside the group
         from aiayn.config import store
 
-        return _offer([f"experiment={name}" for name in store.options("experiment")], rest[-1])
+        return _print_completions([f"experiment={name}" for name in store.options("experiment")], rest[-1])
     os.environ["COMP_LINE"] = " ".join([program, *(rest[1:] if nouns else rest)])
     return _hydra_completion("train" if verb == "reproduce" else verb, words)
 
 
-def _offer(choices: Iterable[str], start: str) -> int:
+def _print_completions(choices: Iterable[str], start: str) -> int:
     print(" ".join(choice for choice in choices if choice.startswith(start)))  # noqa: T201
     return 0
 

@@ -17,10 +17,10 @@ def check(config: TrainConfig) -> None:
 def main(config: TrainConfig) -> None:
     """Prepare the corpus in the cache, where every run with these settings finds it, and print its sizes."""
     config.paths.cache = str(Path(config.paths.cache).expanduser())
-    from aiayn.builders.preparation import bring_into_cache
+    from aiayn.builders.preparation import prepare_in_cache
     from aiayn.reports.preparation import print_preparation
 
-    preparation = bring_into_cache(config)
+    preparation = prepare_in_cache(config)
     print_preparation(
         preparation.data, name=config.data.name, seconds=preparation.seconds, was_there=preparation.was_there
     )

@@ -58,7 +58,7 @@ def main(config: ReplayConfig) -> None:
 def _replayed(run: "RecordedRun", config: ReplayConfig) -> "RecordedRun":
     """The run done again, as the command says."""
     composed = None if run.has_config else _composed(run)
-    from aiayn.launch.replay import data_fingerprint, reinstated, rescore, retrain, with_seed
+    from aiayn.launch.replay import data_fingerprint, reinstated, rescore, train_replay, with_seed
 
     settings = reinstated(run, composed, output=config.output, paths=config.paths)
     found, recorded = data_fingerprint(settings), run.record.data_fingerprint
@@ -68,7 +68,7 @@ def _replayed(run: "RecordedRun", config: ReplayConfig) -> "RecordedRun":
         )
     if config.seed is not None:
         with_seed(settings, config.seed)
-    return rescore(run, settings) if config.mode is ReplayMode.score else retrain(run, settings)
+    return rescore(run, settings) if config.mode is ReplayMode.score else train_replay(run, settings)
 
 
 def _composed(run: "RecordedRun") -> "TrainConfig":

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from aiayn.commands.words import meant
+from aiayn.commands.words import unknown_word_remedy
 from aiayn.config.outputs import output_errors, output_file
 from aiayn.errors import UserError
 from aiayn.system.output_format import Format, output_format
@@ -63,7 +63,7 @@ def check(config: "ReportConfig") -> None:
     from hydra.core.hydra_config import HydraConfig
 
     if config.noun not in REPORTS:
-        raise UserError(f"noun={config.noun}: {meant(config.noun, REPORTS)}")
+        raise UserError(f"noun={config.noun}: {unknown_word_remedy(config.noun, REPORTS)}")
     for word in HydraConfig.get().overrides.task:
         key = word.partition("=")[0].lstrip("+~")
         takers = [noun for noun, report in REPORTS.items() if key in report.keys]

@@ -6,7 +6,7 @@ from contextlib import nullcontext, redirect_stdout
 from io import StringIO
 
 from aiayn.commands.report import REPORTS, check_choice
-from aiayn.commands.words import meant, split_format
+from aiayn.commands.words import split_format, unknown_word_remedy
 from aiayn.config.outputs import output_file
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system.output_format import Format
@@ -83,7 +83,7 @@ def reproduce(words: Sequence[str], run: Callable[[list[str]], int]) -> int:
 def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words of `aiayn train` and those of `aiayn report`, for a table's name and overrides."""
     if not words or words[0] not in TABLES:
-        wanted = meant(words[0], TABLES) if words else f"choose a table from {', '.join(TABLES)}"
+        wanted = unknown_word_remedy(words[0], TABLES) if words else f"choose a table from {', '.join(TABLES)}"
         raise UserError(f"{' '.join(['aiayn reproduce', *words[:1]])}: {wanted}")
     table, *overrides = words
     scale, sweep, report = SCALE, [], [table]

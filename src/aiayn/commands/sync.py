@@ -9,7 +9,7 @@ from aiayn.errors import RunFailedError, UserError
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.ledger import run_directories
 from aiayn.system.progress import Bar
-from aiayn.tracking.sync import Sent, is_unsent, patience, send
+from aiayn.tracking.sync import SyncOutcome, is_unsent, patience, send
 
 
 def main(config: SyncConfig) -> None:
@@ -30,7 +30,7 @@ def main(config: SyncConfig) -> None:
 
 def _send(unsent: Sequence[RunDirectory], variables: Mapping[str, str], *, host: str) -> None:
     """Send runs one after another; stop if the server does not accept the first."""
-    done: list[Sent] = []
+    done: list[SyncOutcome] = []
     for number, directory in enumerate(unsent):
         with Bar(f"sync {directory.path.name}", total=len(unsent), done=number, unit=" runs") as bar:
             done.append(send(directory, variables, on_wait=partial(bar.advance, 0)))
@@ -46,7 +46,7 @@ def _send(unsent: Sequence[RunDirectory], variables: Mapping[str, str], *, host:
         )
 
 
-def _line(sent: Sent) -> str:
+def _line(sent: SyncOutcome) -> str:
     if sent.holder is not None:
         return f"{sent.directory.path}: skipped, locked by {sent.holder}; rerun the command when it has ended"
     if sent.failure is not None:

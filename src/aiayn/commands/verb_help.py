@@ -12,7 +12,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from aiayn.commands.composing import compose_first
-from aiayn.commands.words import meant
+from aiayn.commands.words import unknown_word_remedy
 from aiayn.config import store
 from aiayn.config.compose import without_hydra
 from aiayn.config.identity import flatten
@@ -60,7 +60,8 @@ def print_help(
     nested = [str(key) for key, value in own.items_ex(resolve=False) if isinstance(value, DictConfig)]
     for section in sections:
         if section not in (*nested, ALL):
-            raise UserError(f"aiayn {verb} {section} --help: no such group of values; {meant(section, [*nested, ALL])}")
+            remedy = unknown_word_remedy(section, [*nested, ALL])
+            raise UserError(f"aiayn {verb} {section} --help: no such group of values; {remedy}")
     count = len(flatten(_plain(own)))
     listed = nested if ALL in sections or count <= FEW else list(sections)
     header = hydra.help.header.rstrip() + (f"\n\n<noun> is one of {', '.join(nouns)}." if nouns else "")

@@ -89,14 +89,14 @@ def _with_noun(verb: str, overrides: list[str], nouns: Sequence[str]) -> list[st
     first = overrides[0] if overrides else ""
     if first and "=" not in first:
         if first not in nouns:
-            raise UserError(f"{verb} {first}: {meant(first, nouns)}")
+            raise UserError(f"{verb} {first}: {unknown_word_remedy(first, nouns)}")
         return [f"noun={first}", *overrides[1:]]
     if not any(word.startswith("noun=") for word in overrides):
         raise UserError(f"{verb}: state a {verb}; choose from {', '.join(nouns)}")
     return overrides
 
 
-def meant(word: str, names: Iterable[str]) -> str:
+def unknown_word_remedy(word: str, names: Iterable[str]) -> str:
     """The remedy for an unknown word: the nearest of some names, or all of them if none is near."""
     known = [*names]
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)

@@ -54,12 +54,12 @@ def check_computed_keys(composed: DictConfig, verb: str, overrides: Sequence[str
     for word in words:
         key = key_of(word)
         if _is_below(key, UNUSED) and not _is_below(key, USED):
-            raise UserError(f"{word}: {_instead(key, verb)}")
+            raise UserError(f"{word}: {_remedy(key, verb)}")
         if key.startswith("identity.") and "identity" in composed:
             raise UserError(f"{word}: computed, not stated: {IDENTITY.get(key.partition('.')[2], 'leave it out')}")
     for key in FOLDERS:
         if _unresolved(composed, key) != _unresolved(_files_of(verb), key):
-            raise UserError(f"{key}={_unresolved(composed, key)}: {_instead(key, verb)}")
+            raise UserError(f"{key}={_unresolved(composed, key)}: {_remedy(key, verb)}")
 
 
 def key_of(word: str) -> str:
@@ -71,7 +71,7 @@ def _is_below(key: str, roots: tuple[str, ...]) -> bool:
     return any(key == root or key.startswith(f"{root}.") for root in roots)
 
 
-def _instead(key: str, verb: str) -> str:
+def _remedy(key: str, verb: str) -> str:
     if not _is_below(key, FOLDERS) and key not in ("hydra.run", "hydra.sweep"):
         return "it has no effect; leave it out"
     if verb == "train":

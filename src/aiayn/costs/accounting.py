@@ -18,7 +18,7 @@ from aiayn.models.cost import ModelCost
 from aiayn.runs.cost import Attempt, RunCost
 from aiayn.runs.record import json_text
 from aiayn.system import files
-from aiayn.training.meter import Spent
+from aiayn.training.meter import AttemptCounters
 from aiayn.training.process_group import ALONE, ProcessGroup
 
 logger = logging.getLogger("aiayn")
@@ -50,13 +50,13 @@ class CostMeter:
         self._gpu_energy = Energy(gpu_counters(gpus) if gpus and is_one_host else [])
         self._processor_energy = Energy(processor_counters() if is_one_host else [])
         self._write_seconds = write_seconds
-        self._spent = Spent()
+        self._spent = AttemptCounters()
         self._model: ModelCost | None = None
         self._evaluating_since: float | None = None
         self._lock = threading.Lock()
         self._is_over = threading.Event()
 
-    def follow(self, spent: Spent, model: ModelCost) -> None:
+    def follow(self, spent: AttemptCounters, model: ModelCost) -> None:
         """Take tokens and times of training from this counter, and operations from this model."""
         self._spent, self._model = spent, model
 

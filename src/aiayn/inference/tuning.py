@@ -24,7 +24,7 @@ from aiayn.inference.evaluation import training_data
 from aiayn.inference.opened_runs import open_all, usable_device
 from aiayn.paper.recipe import load_recipe
 from aiayn.runs.directory import named_runs
-from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning, best_tried
+from aiayn.runs.tuning import DecodingSetting, EvaluatedSetting, Searched, Tuning, best_tried
 from aiayn.system.progress import Bar
 from aiayn.training.scoring import AnyModel, best_texts, search_all
 
@@ -125,10 +125,10 @@ class _Scorer:
     known: dict[tuple[int, str], NDArray[np.int64]] = field(default_factory=dict)
     """Rows of `sentence_statistics`, by sentence number and output."""
 
-    def tried(self, setting: DecodingSetting, outputs: Sequence[str]) -> Tried:
+    def tried(self, setting: DecodingSetting, outputs: Sequence[str]) -> EvaluatedSetting:
         """The scores of a setting's outputs."""
         statistics = self._statistics(outputs)
-        return Tried(setting, bleu_from_statistics(statistics), _length_ratio(statistics))
+        return EvaluatedSetting(setting, bleu_from_statistics(statistics), _length_ratio(statistics))
 
     def searched(self, setting: DecodingSetting, outputs: Sequence[str], ranked: Sequence[str] | None) -> Searched:
         """The scores of a setting's own search, and how many outputs differ from those by reranking."""

@@ -96,7 +96,7 @@ def data_fingerprint(config: TrainConfig) -> str:
     return prepare_data(config).fingerprint
 
 
-def retrain(run: RecordedRun, config: TrainConfig) -> RecordedRun:
+def train_replay(run: RecordedRun, config: TrainConfig) -> RecordedRun:
     """Train, evaluate and record again; a replay that was cut goes on."""
     validate(config)
     directory = replay_directory(run, config)

@@ -200,10 +200,10 @@ def of_table(report: Report, runs: Path) -> dict[Path, Summary]:
 def _is_closed(path: Path, studies: Mapping[str, RegisteredStudy], runs: Path) -> bool:
     """Whether a run's results are not looked at yet."""
     study = study_of(path, runs)
-    return study is not None and not may_be_looked_at(studies[study.name])
+    return study is not None and not allows_look(studies[study.name])
 
 
-def may_be_looked_at(study: RegisteredStudy) -> bool:
+def allows_look(study: RegisteredStudy) -> bool:
     """Whether a look is no deviation: all runs of a study are in, or its plan allows looks."""
     return study.is_complete or study.registration.plan.looks
 
@@ -215,7 +215,7 @@ def of_study(study: RegisteredStudy) -> dict[Path, Summary]:
     and of base are in.
     """
     base, found = study.registration.plan.base, dict[Path, Summary]()
-    if not may_be_looked_at(study):
+    if not allows_look(study):
         return found
     missing = {each.row for each in study.planned if each.run is None}
     for row in study.compared_rows:

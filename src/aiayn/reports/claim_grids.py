@@ -8,7 +8,7 @@ from aiayn.evaluation.decisions import MOST_SEEDS, TARGET_POWER
 from aiayn.evaluation.significance import FEWEST_OF_OWN, SeedNoise
 from aiayn.paper.claims import Comparison, Metric
 from aiayn.reports.grid import Grid
-from aiayn.reports.judgement import Judged, JudgedClaim, MeasuredRows, judge_comparisons
+from aiayn.reports.judgement import JudgedClaim, JudgedComparison, MeasuredRows, judge_comparisons
 from aiayn.reports.numbers import effect_text, signed
 from aiayn.reports.verdicts import OPEN, Verdict
 
@@ -32,7 +32,7 @@ def claim_grids(claims: Sequence[JudgedClaim], *, claimant: str, assumed: str) -
         claim, power = judged.claim, "" if judged.power is None else f"{judged.power:.0%}"
         return claim.id, claim.section, claim.statement, judged.verdict.value, power, seeds_needed_text(judged)
 
-    def comparison_line(claim: str, judged: Judged) -> tuple[str, ...]:
+    def comparison_line(claim: str, judged: JudgedComparison) -> tuple[str, ...]:
         comparison = judged.comparison
         found = effect_text(judged.effect, DECIMALS[comparison.metric])
         return claim, claimed(comparison), effect_assumed(comparison), found, judged.verdict.value

@@ -101,7 +101,7 @@ def cost_grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
     yield Grid(
         "Time, energy and money",
         ("<run", "<state", "attempts", "<devices", *spans, *bill),
-        (tuple(map(_times, runs)), ((count, "", str(attempts), "", *_bill(total, lost)),)),
+        (tuple(map(_times, runs)), ((count, "", str(attempts), "", *_cost_cells(total, lost)),)),
     )
     of_runs = tuple((run.name, *_operations(run.account.total, _rates(run.account.attempts))) for run in runs)
     headings = ("<run", ANALYTIC, PAPERS, "<sustained", "MFU")
@@ -112,11 +112,11 @@ def _times(run: CostOfRun) -> tuple[str, ...]:
     attempts = run.account.attempts
     named = (", ".join(f"{each.count} × {each.name}" for each in attempt.devices) for attempt in attempts)
     devices = "; ".join(dict.fromkeys(named))
-    bill = _bill(run.account.total, run.lost_seconds or 0.0)
+    bill = _cost_cells(run.account.total, run.lost_seconds or 0.0)
     return (run.name, run.entry.state.value, str(len(attempts)), devices, *bill)
 
 
-def _bill(total: Total, lost: float) -> tuple[str, ...]:
+def _cost_cells(total: Total, lost: float) -> tuple[str, ...]:
     spans = (total.training_seconds, total.validation_seconds, total.evaluation_seconds, lost or None)
     return (
         *("" if seconds is None else duration(seconds) for seconds in spans),

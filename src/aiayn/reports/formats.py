@@ -22,7 +22,7 @@ from aiayn.reports.grid import Grid
 from aiayn.runs.record import json_text
 from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
-from aiayn.system.progress import mark_shown
+from aiayn.system.progress import mark_printed
 
 WIDTH_OF_A_FILE = 200
 """Columns if standard output is no terminal."""
@@ -179,7 +179,7 @@ class _Console(Console):
 
 def console() -> Console:
     """As wide as the terminal; wider into a file, so that nothing is cut."""
-    mark_shown()
+    mark_printed()
     output = _Console(highlight=False, markup=False)
     if not output.is_terminal:
         output.width = WIDTH_OF_A_FILE

@@ -32,13 +32,13 @@ def _complaints(gate: Gate, claim: Claim, curves: Curves, base: str) -> list[str
         case Converged():
             may_rise = {each.row for each in claim.gates.values() if isinstance(each, OverFitting)}
             rows = dict.fromkeys((base, *claim.rows))
-            found = (still_moves(gate, row, curves.get(row, ()), may_rise=row in may_rise) for row in rows)
+            found = (unconverged_reason(gate, row, curves.get(row, ()), may_rise=row in may_rise) for row in rows)
             return [text for text in found if text]
         case OverFitting():
-            return [text] if (text := _never_over_fits(gate, curves.get(gate.row, ()))) else []
+            return [text] if (text := _not_over_fitted_reason(gate, curves.get(gate.row, ()))) else []
 
 
-def still_moves(gate: Converged, row: str, curves: Sequence[Curve], *, may_rise: bool) -> str:
+def unconverged_reason(gate: Converged, row: str, curves: Sequence[Curve], *, may_rise: bool) -> str:
     """Why a row has not converged, in words; empty if it has.
 
     A row's fall is the geometric mean over its runs: single validations vary by about as much as the gate allows, and
@@ -79,7 +79,7 @@ def last_fall(curve: Curve, last_share: float) -> float | None:
     return fall if np.isfinite(fall) else float("nan")
 
 
-def _never_over_fits(gate: OverFitting, curves: Sequence[Curve]) -> str:
+def _not_over_fitted_reason(gate: OverFitting, curves: Sequence[Curve]) -> str:
     """Why a row does not over-fit: its mean curve has its minimum late, or rises by too little; empty if it does."""
     shared = sorted(set.intersection(*map(set, curves))) if curves else []
     if not shared:

@@ -118,15 +118,15 @@ def folded(layer: Layer, *, folds: bool) -> Node:
     """The tree of a layer, in which equal children that follow each other are one if `folds`."""
     groups: list[list[Layer]] = [[each] for each in layer.children]
     if folds:
-        groups = [list(group) for _, group in groupby(layer.children, key=alike)]
+        groups = [list(group) for _, group in groupby(layer.children, key=_fold_key)]
     nodes = (folded(group[0] if len(group) == 1 else mean(group), folds=folds) for group in groups)
     counted = tuple(replace(node, count=len(group)) for node, group in zip(nodes, groups, strict=True))
     return Node(layer, 1, counted)
 
 
-def alike(layer: Layer) -> tuple[Any, ...]:
+def _fold_key(layer: Layer) -> tuple[Any, ...]:
     """Equal for layers that are folded: all but the name, and the memory, which the first of a stack has more of."""
-    inside = tuple((child.name, alike(child)) for child in layer.children)
+    inside = tuple((child.name, _fold_key(child)) for child in layer.children)
     return layer.kind, layer.shape, layer.parameters, layer.weight_flops, layer.other_flops, inside
 
 

@@ -57,7 +57,7 @@ class MeasuredRows:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedComparison:
     """One comparison with the numbers behind its verdict."""
 
     comparison: Comparison
@@ -95,8 +95,8 @@ class JudgedClaim:
     """The probability of "reproduced" if the assumed effects are true; None if the variances are unknown."""
     seeds_needed: int | None
     """Seeds of each row for a power of 80%; None for a decided claim, and if more than `MOST_SEEDS` are needed."""
-    primary: tuple[Judged, ...]
-    secondary: tuple[Judged, ...]
+    primary: tuple[JudgedComparison, ...]
+    secondary: tuple[JudgedComparison, ...]
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -194,7 +194,7 @@ def _reason(claim: Claim, rows: MeasuredRows, curves: Curves, base: str) -> str:
 
 def judge_comparisons(
     comparisons: Sequence[Sequence[Comparison]], rows: MeasuredRows, tested: Sequence[Sequence[bool]]
-) -> list[tuple[Judged, ...]]:
+) -> list[tuple[JudgedComparison, ...]]:
     """The comparisons of each claim, tested together.
 
     Args:
@@ -215,7 +215,7 @@ def judge_comparisons(
     )
     found = decide([_hypothesis(each, {}) for each, _ in family], values, errors, freedoms)
     judged = iter(
-        Judged(
+        JudgedComparison(
             comparison=each,
             effect=_as_tested(effects[n], each),
             verdict=verdict_of([found.supported[n]], [found.contradicted[n]], is_tested=is_tested, power=None),

@@ -17,7 +17,7 @@ from aiayn.evaluation.paired import score_interval
 from aiayn.evaluation.significance import Floats, bleu_scores, perplexities, sentence_columns
 from aiayn.inference.opened_runs import OpenedRun
 from aiayn.paper.claims import Metric
-from aiayn.reports.beside_base import beside_base, may_be_looked_at, study_of
+from aiayn.reports.beside_base import allows_look, beside_base, study_of
 from aiayn.reports.claim_grids import DECIMALS
 from aiayn.reports.comparison import BASE
 from aiayn.reports.formats import markdown_table
@@ -201,7 +201,7 @@ def _beside_base(run: OpenedRun, record: Record, runs: Path) -> str:
     if not runs.is_dir():
         return "Not compared: no other runs were there when it was published."
     study = study_of(run.directory.path, runs)
-    if study is not None and not may_be_looked_at(read_registered(runs, study.name)):
+    if study is not None and not allows_look(read_registered(runs, study.name)):
         return f"Not compared: it is part of the pre-registered study {study.name}, which is not complete."
     found = beside_base(run.directory, run.record, runs)
     if found is None:

@@ -117,7 +117,7 @@ class RegisteredStudy:
             base=plan.base,
             noises=self.noises,
             powers=self.registration.powers,
-            lacking=self._lacking,
+            lacking=self._missing_runs_text,
         )
 
     @property
@@ -132,7 +132,7 @@ class RegisteredStudy:
             path = registration_file(self.folder, self.name)
             raise UserError(f"{path}: noises are not of this version ({error}); restore the file") from None
 
-    def _lacking(self, claim: Claim) -> str:
+    def _missing_runs_text(self, claim: Claim) -> str:
         """The number of runs that a claim lacks, its gates' included, in words; empty if it has all."""
         rows = set(claim.rows)
         for gate in claim.gates.values():

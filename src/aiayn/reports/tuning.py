@@ -9,7 +9,7 @@ from pathlib import Path
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import ends_text, signed
-from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning
+from aiayn.runs.tuning import DecodingSetting, EvaluatedSetting, Searched, Tuning
 
 PAPER, BEST = "†", "*"
 """Mark the two settings that were searched with separately."""
@@ -26,7 +26,7 @@ def grids(tuning: Tuning) -> Iterator[Grid]:
     alphas = sorted({each.setting.alpha for each in tuning.tried})
     marks = defaultdict(str, {tuning.paper.setting: PAPER})
     marks[tuning.best.setting] += BEST
-    measures: dict[str, Callable[[Tried], str]] = {
+    measures: dict[str, Callable[[EvaluatedSetting], str]] = {
         "BLEU on dev": lambda tried: f"{tried.bleu:.2f}",
         "length ratio on dev": lambda tried: f"{tried.length_ratio:.3f}",
     }

@@ -91,7 +91,7 @@ def _text(text: str) -> str:
     return CREDENTIALS.sub("", PATH.sub(lambda found: PurePosixPath(found[0]).name, text))
 
 
-def leaks(text: str) -> Iterator[str]:
+def find_secrets(text: str) -> Iterator[str]:
     """The secrets of this environment, the texts like a secret, and the paths of home folders in a text, in words.
 
     Nothing writes those on purpose; a user may have typed them where no rule expects them.
@@ -109,7 +109,7 @@ def leaks(text: str) -> Iterator[str]:
 
 
 def check_public(folder: Path, names: tuple[str, ...]) -> None:
-    """Refuse to publish files with leaks."""
+    """Refuse to publish files with secrets or paths of home folders."""
     for name in names:
-        for leak in leaks((folder / name).read_text(encoding="utf-8")):
+        for leak in find_secrets((folder / name).read_text(encoding="utf-8")):
             raise UserError(f"{name}: would contain {leak}; not published: remove it from the run's files first")

@@ -22,7 +22,7 @@ from aiayn.evaluation.sentences import SentenceScores
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import read_scores
 from aiayn.runs.provenance import digest
-from aiayn.runs.public import leaks, public_record, without_folders
+from aiayn.runs.public import find_secrets, public_record, without_folders
 from aiayn.runs.record import Record, SplitScores, Status, json_text, read_record
 from aiayn.runs.replays import RecordedRun, content_hash
 from aiayn.system import files
@@ -267,4 +267,4 @@ def _of_text(folder: Path) -> Iterator[str]:
         if name.endswith((".hypotheses.txt", ".trees", CHECKSUMS)):
             continue
         text = (folder / name).read_text(encoding="utf-8", errors="replace")
-        yield from (f"{folder / name}: has {leak}; remove it" for leak in leaks(text))
+        yield from (f"{folder / name}: has {leak}; remove it" for leak in find_secrets(text))

@@ -16,7 +16,7 @@ class DecodingSetting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tried:
+class EvaluatedSetting:
     """A setting evaluated by ranking hypotheses anew."""
 
     setting: DecodingSetting
@@ -50,18 +50,18 @@ class Tuning:
     data: str
     fingerprint: str
     sentences: int
-    tried: Sequence[Tried]
+    tried: Sequence[EvaluatedSetting]
     best: Searched
     paper: Searched
     """Section 6.1."""
     difference: PairedTest
     """BLEU of the best less that of the paper's, over draws of the sentences."""
 
-    def at(self, setting: DecodingSetting) -> Tried:
+    def at(self, setting: DecodingSetting) -> EvaluatedSetting:
         """The result of a setting."""
         return next(each for each in self.tried if each.setting == setting)
 
 
-def best_tried(tried: Sequence[Tried]) -> Tried:
+def best_tried(tried: Sequence[EvaluatedSetting]) -> EvaluatedSetting:
     """The setting with the highest BLEU; among equals the smaller beam, then the smaller alpha."""
     return min(tried, key=lambda each: (-each.bleu, each.setting))

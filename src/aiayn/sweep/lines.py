@@ -101,15 +101,15 @@ class SweepLines:
                 running.append(f"{name}  waiting for {outcome.held}")
             elif not (outcome.has_ended or is_last):
                 running.append(f"{name}  {progress_in_words(entry)}")
-                self._say_begun(outcome.number, name)
+                self._print_begun(outcome.number, name)
             else:
-                self._say_begun(outcome.number, name)  # it may have begun and ended since the last poll
+                self._print_begun(outcome.number, name)  # it may have begun and ended since the last poll
                 self._ended.add(outcome.number)
                 say(f"{name}  {end_in_words(entry, has_failed=outcome.failure is not None)}")
         if self._is_drawn:
             draw_lines(running)
 
-    def _say_begun(self, number: int, name: str) -> None:
+    def _print_begun(self, number: int, name: str) -> None:
         """In a file, print once that a job has begun."""
         if number not in self._begun and not self._is_drawn:
             say(f"{name}  begun")

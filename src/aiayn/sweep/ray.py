@@ -160,7 +160,7 @@ class _Sweep:
         """Attempts that lost a process, and when the next one begins at the latest."""
         self._waits = ("", time.monotonic())
         """The queued shapes in words, and the time of their last change."""
-        self._said = ""
+        self._last_line = ""
 
     def run(self) -> None:
         """Run the jobs to their ends."""
@@ -203,10 +203,10 @@ class _Sweep:
             attempt.agents.append(cls.options(max_concurrency=3, **options).remote())
         try:
             addresses = addresses_of(attempt.group)
-            asked = [agent.unseen.remote(self._shared) for agent in attempt.agents]
+            asked = [agent.missing_folders.remote(self._shared) for agent in attempt.agents]
             for address, missing in zip(addresses, ray.get(asked, timeout=AGENT_SECONDS), strict=True):
                 if missing:  # a node that has joined since the sweep began
-                    self._take_down(attempt)
+                    self._end_attempt(attempt)
                     self._fail(attempt, f"node {address} has no folder {missing[0]}: {SHARED}", has_output=False)
                     return
             port = ray.get(attempt.agents[0].meeting_point.remote(addresses[0]), timeout=AGENT_SECONDS)
@@ -241,7 +241,7 @@ class _Sweep:
         outcome = self._written(attempt)
         was_killed = lost is not None or outcome.was_killed or any(code < 0 for code in codes)
         if outcome.has_ended and (outcome.failure is None or not was_killed):
-            self._take_down(attempt)
+            self._end_attempt(attempt)
             if outcome.failure is not None and not outcome.is_shown:
                 self._starter.task.print_error(outcome.failure)
                 self._folder.write(replace(outcome, is_shown=True))
@@ -250,12 +250,12 @@ class _Sweep:
         else:
             swept = attempt.job.outcome.swept
             cause = None if swept is None else cause_of(read_failures(swept.directory))
-            self._take_down(attempt)
+            self._end_attempt(attempt)
             self._fail(attempt, f"its processes ended with the codes {codes}" if cause is None else cause.text)
 
     def _retry(self, attempt: Attempt, reason: str) -> None:
         """Queue a job again that lost a process, unless it has had all its attempts."""
-        self._take_down(attempt)
+        self._end_attempt(attempt)
         tries = self._scheduler.settings.attempts
         if attempt.number >= tries:
             self._fail(attempt, f"{reason}, in attempt {attempt.number} of {tries}")
@@ -289,7 +289,7 @@ class _Sweep:
         number = attempt.job.outcome.number
         return next((each for each in self._folder.read() if each.number == number), attempt.job.outcome)
 
-    def _take_down(self, attempt: Attempt) -> None:
+    def _end_attempt(self, attempt: Attempt) -> None:
         _remove(attempt)
         self._attempts.remove(attempt)
 
@@ -299,7 +299,7 @@ class _Sweep:
         line, now = ", ".join(f"{count} for {shape.text}" for shape, count in waiting.items()), time.monotonic()
         if line != self._waits[0]:
             self._waits = line, now
-        if line not in ("", self._said) and now - self._waits[1] > WAITING_SECONDS:
+        if line not in ("", self._last_line) and now - self._waits[1] > WAITING_SECONDS:
             logger.info("Ray: waiting for free nodes: %s", line)
             for shape in waiting:
                 if (enough := nodes_with(shape.bundle)) < shape.nodes:
@@ -309,7 +309,7 @@ class _Sweep:
                         shape.text,
                         enough,
                     )
-            self._said = line
+            self._last_line = line
 
     def _stop(self, number: signal.Signals) -> None:
         """Let the running jobs write their checkpoints."""

@@ -53,7 +53,7 @@ class Part:
     """For each process, the file that its output is added to."""
 
 
-def unseen(folders: Sequence[str]) -> list[str]:
+def missing_folders(folders: Sequence[str]) -> list[str]:
     """Those of the folders that this node does not have."""
     return [folder for folder in folders if not Path(folder).is_dir()]
 
@@ -73,9 +73,9 @@ class Agent:
             found.bind((address, 0))
             return int(found.getsockname()[1])
 
-    def unseen(self, folders: Sequence[str]) -> list[str]:
-        """See `unseen`."""
-        return unseen(folders)
+    def missing_folders(self, folders: Sequence[str]) -> list[str]:
+        """See `missing_folders`."""
+        return missing_folders(folders)
 
     def run(self, part: Part, address: str) -> list[int]:
         """Run processes to their ends.

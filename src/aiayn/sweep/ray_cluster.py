@@ -15,7 +15,7 @@ from ray.util.placement_group import PlacementGroup
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from aiayn.errors import UserError
-from aiayn.sweep.ray_agent import unseen
+from aiayn.sweep.ray_agent import missing_folders
 from aiayn.system.signals import INTERRUPTING
 
 logger = logging.getLogger("aiayn")
@@ -78,7 +78,7 @@ def check_folders(folders: Sequence[str]) -> None:
 
     Nodes that do not answer are left out: they may have just been lost, and a job asks its own nodes again.
     """
-    probe, asked = ray.remote(unseen), []
+    probe, asked = ray.remote(missing_folders), []
     for node in ray.nodes():
         if node["Alive"]:
             place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)

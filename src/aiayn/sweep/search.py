@@ -183,7 +183,7 @@ class Search:
 
     def run_until(self, trials: int, *, seed: int) -> None:
         """Resume the unfinished trials, then ask for new ones until there are `trials` in all."""
-        self.settle()
+        self.tell_results()
         known = self.study.get_trials()
         done = sum(trial.state.is_finished() for trial in known)
         logger.info("study %s: %d of %d trials done", self.study.study_name, done, trials)
@@ -204,9 +204,9 @@ class Search:
         assert job is not None
         place = {"run": os.path.relpath(job.directory.path, self.runs), "experiment": job.experiment, "seed": job.seed}
         self.study.set_user_attr(str(number), place)
-        self.settle()
+        self.tell_results()
 
-    def settle(self) -> None:
+    def tell_results(self) -> None:
         """Report the results of running trials, from the records, to Optuna."""
         for trial in self.study.get_trials(states=[TrialState.RUNNING]):
             job = self._job(trial)
@@ -227,7 +227,7 @@ class Search:
         Raises:
             RunFailedError: trials are not done, or none has finished.
         """
-        self.settle()
+        self.tell_results()
         trials = self.study.get_trials()
         has_best = any(trial.state is TrialState.COMPLETE for trial in trials)
         best = self._best(self.study.best_trial) if has_best else None

@@ -35,7 +35,7 @@ def source_digest(name: str) -> str | None:
             raise UserError(no_module(name, key="model", module=error.name)) from error
         spec = None
     except Exception as error:
-        raise UserError(f"{name}: importing its package raised {_said(error)}") from error
+        raise UserError(f"{name}: importing its package raised {_error_text(error)}") from error
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():
         return None
     return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()[:16]
@@ -66,7 +66,7 @@ def create(name: str, *, key: str, base: type[T], given: Mapping[str, Any], own:
     except ModuleNotFoundError as error:
         raise UserError(no_module(name, key=key, module=error.name)) from error
     except Exception as error:
-        raise UserError(f"{key}={name}: importing {module} raised {_said(error)}") from error
+        raise UserError(f"{key}={name}: importing {module} raised {_error_text(error)}") from error
     kind = getattr(imported, attribute, None)
     if kind is None:
         raise UserError(f"{key}={name}: {module} has no {attribute}")
@@ -87,8 +87,8 @@ def create(name: str, *, key: str, base: type[T], given: Mapping[str, Any], own:
     except UserError:
         raise
     except Exception as error:
-        raise UserError(f"{key}={name}: its constructor raised {_said(error)}") from error
+        raise UserError(f"{key}={name}: its constructor raised {_error_text(error)}") from error
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -61,20 +61,20 @@ def has_bars() -> bool:
     return shown() is Shown.all and is_terminal()
 
 
-def has_shown_something() -> bool:
+def has_printed() -> bool:
     """Whether this process has written to the terminal."""
-    return _has_shown
+    return _has_printed
 
 
-def mark_shown() -> None:
+def mark_printed() -> None:
     """Note that this process writes to the terminal; whatever draws there calls it."""
-    global _has_shown  # noqa: PLW0603
-    _has_shown = True
+    global _has_printed  # noqa: PLW0603
+    _has_printed = True
 
 
 def say(line: str) -> None:
     """Write a line to standard error, on a terminal above the bar or lines."""
-    mark_shown()
+    mark_printed()
     if sys.stderr is None:
         return
     if is_terminal():  # which would break a line inside a word
@@ -97,7 +97,7 @@ def draw_lines(lines: Sequence[str]) -> None:
     if len(lines) >= size.lines > 1:
         hidden = len(lines) - (size.lines - 2)
         shown_lines[size.lines - 2 :] = [f"and {hidden} more"]
-    mark_shown()
+    mark_printed()
     back = f"\r\033[{len(shown_lines) - 1}A" if len(shown_lines) > 1 else "\r"
     sys.stderr.write(CLEAR + "\n".join(shown_lines) + back)
     sys.stderr.flush()
@@ -124,7 +124,7 @@ class Bar:
     ) -> None:
         if not has_bars():
             return
-        mark_shown()
+        mark_printed()
         from tqdm import tqdm
 
         self._bar = tqdm(
@@ -181,7 +181,7 @@ class Bar:
             bar.draw()
 
 
-_has_shown = False
+_has_printed = False
 
 _open: list[Bar] = []
 """The open bars of this process; the last one hides the others."""

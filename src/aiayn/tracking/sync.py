@@ -24,7 +24,7 @@ RUN_VARIABLES = ("WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SERVICE"
 
 
 @dataclass(frozen=True)
-class Sent:
+class SyncOutcome:
     """The outcome for one run."""
 
     directory: RunDirectory
@@ -53,7 +53,7 @@ def patience(*, retries: int, timeout: int) -> dict[str, str]:
 
 def send(
     directory: RunDirectory, variables: Mapping[str, str], *, on_wait: Callable[[], object] = lambda: None
-) -> Sent:
+) -> SyncOutcome:
     """Send the unsent attempts of a run in order, up to the first failure; W&B appends them to one another.
 
     The directory is locked meanwhile, against training and a second sync. `variables` are set for W&B's client.
@@ -71,11 +71,11 @@ def send(
                 sent_to, failure = _send_attempt(attempt, variables, on_wait)
                 url = sent_to or url
                 if failure is not None:
-                    return Sent(directory, count, url, failure=failure)
+                    return SyncOutcome(directory, count, url, failure=failure)
                 count += 1
     except HeldDirectoryError as error:
-        return Sent(directory, holder=error.holder)
-    return Sent(directory, count, url)
+        return SyncOutcome(directory, holder=error.holder)
+    return SyncOutcome(directory, count, url)
 
 
 def _send_attempt(

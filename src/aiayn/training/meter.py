@@ -23,7 +23,7 @@ class Progress:
 
 
 @dataclass
-class Spent:
+class AttemptCounters:
     """Counters of this attempt, including steps repeated after a kill; tokens over all ranks."""
 
     source_tokens: int = 0

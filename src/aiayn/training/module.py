@@ -19,7 +19,7 @@ from aiayn.evaluation.perplexity import perplexity
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.loss import TokenLosses, output_losses
-from aiayn.training.meter import Meter, Progress, Spent
+from aiayn.training.meter import AttemptCounters, Meter, Progress
 from aiayn.training.schedule import learning_rate
 from aiayn.training.validation_sample import ValidationSample
 
@@ -68,7 +68,7 @@ class TranslationModule(LightningModule):
                 # With dynamic sizes, one graph serves all batches instead of one per shape.
                 self._states = self._validation_states = torch.compile(model.states, dynamic=True)
         self.progress = Progress()
-        self.spent = Spent()
+        self.spent = AttemptCounters()
         self.latest_metrics: dict[str, float] = {}
         self._sample = sample
         self._meter = Meter()

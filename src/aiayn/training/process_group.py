@@ -91,7 +91,7 @@ def joined(*, rank: int, size: int, device: torch.device, timeout_seconds: int) 
     timeout = timedelta(seconds=timeout_seconds)
     with lost_ranks_explained(timeout_seconds):
         store = _store(rank, size, timeout)
-        _meet(store, size, timeout_seconds)
+        _rendezvous(store, size, timeout_seconds)
         # Lightning uses the existing group. NCCL connects at the first gradients: no GPU is held while the corpus is
         # prepared.
         backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
@@ -123,7 +123,7 @@ def _store(rank: int, size: int, timeout: timedelta) -> Any:
     return stores.PrefixStore(f"aiayn-{attempt}", store)
 
 
-def _meet(store: Any, size: int, timeout_seconds: int) -> None:
+def _rendezvous(store: Any, size: int, timeout_seconds: int) -> None:
     """Wait for all ranks here and not in the library, which would block signals."""
     store.add("joined", 1)
     end = time.monotonic() + timeout_seconds

@@ -107,7 +107,7 @@ def search_all(
     chunks = evaluation_batches(lengths, lengths, tokens=tokens)[group.rank :: group.size]
     rules = _brackets(model, tokenizer, search, device) if search.constrained else None
     step: StepFunction[Any] = constrained(model.step) if rules else model.step
-    supply = _Supply(model, sources, deque(chunks), search, device, refills, rules)
+    feeder = _SourceFeeder(model, sources, deque(chunks), search, device, refills, rules)
     own: list[tuple[int, list[Hypothesis]]] = []
     reported, total = 0, sum(map(len, chunks))
     # Rows of the matrix beyond the vocabulary are no tokens.
@@ -124,8 +124,8 @@ def search_all(
             eos_within=search.eos_within.value,
             of_each_length=of_each_length,
         )
-        for number, hypotheses in searcher.stream(step, supply):
-            own.append((supply.begun[number], hypotheses))
+        for number, hypotheses in searcher.stream(step, feeder):
+            own.append((feeder.begun[number], hypotheses))
             together = len(lengths) * len(own) // total
             advance(together - reported)
             reported = together
@@ -158,7 +158,7 @@ def _brackets(
 
 
 @dataclass
-class _Supply:
+class _SourceFeeder:
     """Starts sources of a search chunk by chunk, as many as fit into its budget of padded tokens."""
 
     model: AnyModel

@@ -10,7 +10,7 @@ from aiayn.config.schema import CostConfig
 from aiayn.costs.accounting import CostMeter, cost_meter
 from aiayn.models.cost import transformer_cost
 from aiayn.runs.cost import Attempt, Basis, Devices, RunCost
-from aiayn.training.meter import Spent
+from aiayn.training.meter import AttemptCounters
 
 CPU = torch.device("cpu")
 MODEL = transformer_cost(ARCHITECTURE, vocabulary_size=100)
@@ -19,7 +19,7 @@ ATTEMPT = Attempt("2026-11-22T00:00:00+00:00", (Devices("P100", 8, 9.5e12, 9.5e1
 
 def test_operations_follow_from_the_counted_tokens(tmp_path: Path) -> None:
     meter = CostMeter(tmp_path / "cost.json", earlier=[ATTEMPT], attempt=ATTEMPT)
-    spent = Spent()
+    spent = AttemptCounters()
     meter.follow(spent, MODEL)
     for step in (1, 2):
         spent.source_tokens += 70
@@ -32,7 +32,7 @@ def test_operations_follow_from_the_counted_tokens(tmp_path: Path) -> None:
 
 
 def test_costs_are_written_during_the_attempt(tmp_path: Path) -> None:
-    path, spent = tmp_path / "cost.json", Spent()
+    path, spent = tmp_path / "cost.json", AttemptCounters()
     meter = CostMeter(path, earlier=[], attempt=ATTEMPT, write_seconds=0.01)
     with meter.counting(), meter.evaluating():
         assert RunCost.kept(path) is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tiny import TINY
 
-from aiayn.sweep.ray_agent import Agent, interface_of, unseen
+from aiayn.sweep.ray_agent import Agent, interface_of, missing_folders
 
 
 def test_the_interface_of_an_address() -> None:
@@ -15,7 +15,7 @@ def test_the_interface_of_an_address() -> None:
 
 
 def test_folders_that_are_not_there(tmp_path: Path) -> None:
-    assert unseen([str(tmp_path), str(tmp_path / "none")]) == [str(tmp_path / "none")]
+    assert missing_folders([str(tmp_path), str(tmp_path / "none")]) == [str(tmp_path / "none")]
 
 
 def test_a_meeting_point_is_free() -> None:

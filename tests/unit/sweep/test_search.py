@@ -152,8 +152,8 @@ def test_the_best_trial_is_shown_with_the_command_that_is_its_run(
 def test_only_ended_trials_are_reported_to_optuna(searched: Callable[..., Search]) -> None:
     trained = [status for status in Status if status is not Status.imported]
     found = searched(*(a_record(status) for status in trained), None)
-    found.settle()
-    found.settle()
+    found.tell_results()
+    found.tell_results()
     states = dict(zip([*trained, None], (trial.state for trial in found.study.get_trials()), strict=True))
     running = optuna.trial.TrialState.RUNNING
     assert states.pop(Status.finished) == optuna.trial.TrialState.COMPLETE

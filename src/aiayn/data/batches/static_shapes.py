@@ -43,7 +43,7 @@ def static_shapes(
     one. The lengths, `[pairs]`, are those of the corpus.
     """
     # The largest batch has the shortest sentences of one side.
-    most_sentences = min(_most_of(source_lengths, source_tokens), _most_of(target_lengths, target_tokens))
+    most_sentences = min(_max_sentences(source_lengths, source_tokens), _max_sentences(target_lengths, target_tokens))
     sentences = max(1, -(-most_sentences // parts))
     longest = [max(2, int(lengths.max())) for lengths in (source_lengths, target_lengths)]
     # A part with t tokens leaves at least t - most to each other one, and t + (parts - 1) (t - most) to all.
@@ -58,7 +58,7 @@ def static_shapes(
     return source, target
 
 
-def _most_of(lengths: Lengths, budget: int) -> int:
+def _max_sentences(lengths: Lengths, budget: int) -> int:
     """The largest number of sentences that have at most `budget` tokens together."""
     counts = np.zeros(budget + 1, np.int64)  # of sentences, by length
     for start in range(0, len(lengths), _BLOCK):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aiayn.paper.claims import Metric
 from aiayn.reports.claim_grids import DECIMALS, claimed, effect_assumed, seeds_needed_text
-from aiayn.reports.judgement import Judged, JudgedClaim
+from aiayn.reports.judgement import JudgedClaim, JudgedComparison
 from aiayn.reports.numbers import effect_text
 from aiayn.reports.page.markup import Html, heading, joined, table, tag, with_symbols
 from aiayn.reports.tables.table3_results import Report
@@ -95,7 +95,7 @@ def _dot(verdict: Verdict, title: str | None = None) -> Html:
     return tag("i", class_=f"dot {_name(verdict)}", title=title)
 
 
-def _comparisons(title: str, comparisons: Sequence[Judged]) -> Html:
+def _comparisons(title: str, comparisons: Sequence[JudgedComparison]) -> Html:
     widest = dict.fromkeys(Metric, 0.0)
     for each in comparisons:
         metric = each.comparison.metric
@@ -114,7 +114,7 @@ def _comparisons(title: str, comparisons: Sequence[Judged]) -> Html:
     return table(title, [map(heading, HEADINGS)], rows)
 
 
-def _ends(judged: Judged) -> tuple[float, float, float] | None:
+def _ends(judged: JudgedComparison) -> tuple[float, float, float] | None:
     """Low end, estimate and high end; None where there is nothing to draw."""
     effect = judged.effect
     if effect is None or effect.low is None or effect.high is None:
@@ -123,14 +123,14 @@ def _ends(judged: Judged) -> tuple[float, float, float] | None:
     return ends if all(map(math.isfinite, ends)) else None
 
 
-def _extent(judged: Judged) -> float:
+def _extent(judged: JudgedComparison) -> float:
     """The largest value to draw, positive."""
     low, _, high = _ends(judged) or (0.0, 0.0, 0.0)
     margin = judged.comparison.within or 0.0
     return max(abs(low), abs(high), 2 * margin) or 1.0
 
 
-def _whisker(judged: Judged, extent: float) -> Html | None:
+def _whisker(judged: JudgedComparison, extent: float) -> Html | None:
     """An interval as a line with a dot, zero in the middle, over the part of the axis that the claim names."""
     ends = _ends(judged)
     if ends is None:

@@ -11,7 +11,7 @@ from aiayn.evaluation.significance import Effect, Measured
 from aiayn.paper.claims import Converged, load_claims
 from aiayn.paper.table2_claims import Above, Beats, Cheaper, Conclusion, Table2Claim
 from aiayn.paper.tables import load_table2
-from aiayn.reports.gates import Curve, still_moves
+from aiayn.reports.gates import Curve, unconverged_reason
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import effect_text, operations, signed
 from aiayn.reports.verdicts import Verdict, verdict_of
@@ -168,7 +168,7 @@ def _by_effect(claimed: str, paper: str, effect: Effect | None, systems: Sequenc
     if effect is None:
         return JudgedConclusion(claimed, paper, reason=MISSING)
     (gate,) = {gate for claim in load_claims() for gate in claim.gates.values() if isinstance(gate, Converged)}
-    moving = (still_moves(gate, _model(each.row), each.curves, may_rise=False) for each in systems)
+    moving = (unconverged_reason(gate, _model(each.row), each.curves, may_rise=False) for each in systems)
     reason = ONE_SEED if effect.error is None else next(filter(None, moving), "")
     return JudgedConclusion(claimed, paper, effect, reason=reason)
 

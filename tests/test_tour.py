@@ -1,10 +1,13 @@
 """`make tour` has a rule for every command of the README and of docs/, and refuses others."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from aiayn.commands.report import check_choice
 
 TOUR = Path(__file__).parent / "support" / "tour.py"
 
@@ -20,6 +23,14 @@ def test_every_command_of_the_documents_has_a_rule() -> None:
     assert "demo-seed1-...\n  aiayn report run run=RUN\n" in result.stdout, "in a block of docs/"
     adapted = [line for line in result.stdout.splitlines() if line.startswith("  ")]
     assert all("..." not in line and "@RUN@" not in line for line in adapted)
+
+
+def test_reports_are_chosen_by_keys_that_they_take() -> None:
+    reports = set(re.findall(r"^  aiayn report (\w+)( .*)?$", listed().stdout, re.MULTILINE))
+    chosen = [(noun, key, value) for noun, words in reports for key, value in re.findall(r"\b(only\.\w+)=(\S+)", words)]
+    assert len(chosen) > 5
+    for choice in chosen:
+        check_choice(*choice)
 
 
 def test_parts_make_the_whole_and_each_has_the_readme() -> None:

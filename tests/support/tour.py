@@ -191,7 +191,12 @@ RULES = (
         "its own run",
     ),
     Rule(
-        r"aiayn report (table3|page|sharpness)(?: only\.\S+)*(.*)",
+        r"aiayn report sharpness only.*",
+        r"aiayn report sharpness only.scale=demo only.data=grammar only.experiment='[table3/base]'",
+        "the tour's runs are of several scales and corpora",
+    ),
+    Rule(
+        r"aiayn report (table3|page)(?: only\.\S+)*(.*)",
         r"aiayn report \1 only.like=@RUN@\2",
         "the tour's runs differ in more than their rows",
     ),

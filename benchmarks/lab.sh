@@ -31,8 +31,10 @@ restore() { # the newest archive has the newest plans
 }
 
 # Runs of one archive share much of their text: one archive for all that have finished since the last one.
-keep() {
+keep() ( # in a subshell, which ends the lock
   local record file known new=()
+  exec 9>"$lab/kept.lock" # two calls at once would keep the same runs twice
+  flock 9
   mkdir -p "$kept"
   known=$(for file in "$kept"/*.tar.xz; do if [[ -e $file ]]; then tar --list --xz --file "$file"; fi; done)
   for record in "$runs"/*/*/*/run.json; do
@@ -45,7 +47,7 @@ keep() {
   tar --create --xz --directory "$runs" --sort=name --owner=0 --group=0 --exclude=checkpoints --exclude='.*' \
     --file "$file.new" registrations "${new[@]}"
   mv "$file.new" "$file"
-}
+)
 
 # The scheduler's idle class acts within a session alone where the kernel groups processes by sessions, and each run is a
 # session of its own.

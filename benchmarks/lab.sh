@@ -94,10 +94,10 @@ if [[ ! -d $lab/clone ]]; then git clone --quiet "$here" "$lab/clone"; fi
 git -C "$lab/clone" checkout --quiet --detach "$2"
 make -C "$lab/clone" .venv/.installed
 study table3_lab_overfitting
+study lab_scaling
+study lab_baselines
 if [[ ! -d $lab/Revisit-MMT ]]; then
   git clone --quiet https://github.com/LividWo/Revisit-MMT "$lab/Revisit-MMT"
   git -C "$lab/Revisit-MMT" checkout --quiet --detach dc368d0af8d60270b8f4aaa2f3ac58771c551da3
 fi
 train -m experiment=multi30k/transformer_tiny seed=1,2,3
-study lab_scaling
-study lab_baselines

@@ -301,7 +301,7 @@ def test_a_name_that_is_no_file_is_refused(
 ) -> None:
     write_study(tmp_path)
     monkeypatch.setenv("AIAYN_SWEEP", name)
-    assert say("train", *WORDS, RUNS).refuses_by(f"sweeps={name}: the name of a study has letters")
+    assert say("train", *WORDS, RUNS).refuses_by(f"sweeps={name}: the name of a study must consist of letters")
 
 
 def test_a_report_on_no_study_says_which_there_are(copied: Path, say: Say) -> None:

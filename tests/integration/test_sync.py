@@ -59,7 +59,7 @@ def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
     with RunDirectory(only_run()).locked():
         assert main(["sync", *HASTE]) == 0
     (line,) = capfd.readouterr().out.splitlines()
-    assert line.startswith(f"{only_run().relative_to(Path.cwd())}: skipped, process {os.getpid()} on ")
+    assert line.startswith(f"{only_run().relative_to(Path.cwd())}: skipped, locked by process {os.getpid()} on ")
     assert not server.requests
 
     assert main(["sync", *HASTE]) == 0

@@ -44,8 +44,11 @@ def with_deviation(value: float, deviation: float | None, decimals: int) -> str:
 
 
 def decimals_for(deviations: Iterable[float | None], fewest: int) -> int:
-    """The digits after the point with which the median of the known deviations has at least one digit."""
-    known = [each for each in deviations if each is not None and math.isfinite(each) and each > 0]
+    """The digits after the point with which the median of the known deviations has at least one digit.
+
+    Deviations that round to zero, such as the rounding errors of seeds with equal scores, ask for no digits.
+    """
+    known = [each for each in deviations if each is not None and math.isfinite(each) and round(each, MOST_DECIMALS) > 0]
     if not known:
         return fewest
     return min(MOST_DECIMALS, max(fewest, math.ceil(-math.log10(statistics.median(known)))))

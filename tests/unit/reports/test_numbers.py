@@ -22,9 +22,10 @@ def test_the_median_deviation_has_a_digit(deviations: list[float], fewest: int) 
 
 
 @pytest.mark.parametrize(
-    ("deviations", "decimals"), [([], 2), ([None, 0.0], 2), ([0.2], 2), ([0.003], 3), ([0.0004], 4)]
+    ("deviations", "decimals"),
+    [([], 2), ([None, 0.0], 2), ([8e-16], 2), ([8e-16, 0.003], 3), ([0.2], 2), ([0.003], 3), ([0.0004], 4)],
 )
-def test_without_a_known_deviation_there_are_the_fewest_digits(deviations: list[float | None], decimals: int) -> None:
+def test_without_a_deviation_to_show_there_are_the_fewest_digits(deviations: list[float | None], decimals: int) -> None:
     assert decimals_for(deviations, 2) == decimals
 
 

@@ -11,7 +11,7 @@ from commands import AIAYN
 ROOT = Path(__file__).parents[2]
 RESULTS = Path("docs") / "results.md"
 LAB = RESULTS.parent / "results" / "lab"
-STUDIES = {"capacity": "table3_lab_capacity"}
+STUDIES = {"capacity": "table3_lab_capacity", "overfitting": "table3_lab_overfitting"}
 """The pre-registered study of each folder."""
 
 
@@ -25,6 +25,8 @@ def test_every_published_study_is_recomputed() -> None:
     [
         ("capacity", "hypotheses", "README.md"),
         ("capacity", "table3", "table3.md"),
+        ("overfitting", "hypotheses", "README.md"),
+        ("overfitting", "table3", "table3.md"),
     ],
 )
 def test_a_page_is_recomputed_from_the_published_scores(folder: str, report: str, page: str, tmp_path: Path) -> None:

@@ -58,10 +58,11 @@ def unconverged_reason(gate: Converged, row: str, curves: Sequence[Curve], *, ma
     if not np.isfinite(known).all():
         return f"{row} has no finite perplexity on dev {end}"
     mean = float(-np.expm1(np.mean(np.log1p(np.negative(known)))))
+    limit = f"limit {100 * gate.largest_fall:g}%"
     if mean >= gate.largest_fall:
-        return f"{row} still loses {mean:.1%} of its perplexity {end}"
+        return f"{row} still loses {100 * mean:.3g}% of its perplexity {end} ({limit})"
     if -mean >= gate.largest_fall and not may_rise:
-        return f"the perplexity of {row} rises by {-mean:.1%} {end}"
+        return f"the perplexity of {row} rises by {-100 * mean:.3g}% {end} ({limit})"
     return ""
 
 

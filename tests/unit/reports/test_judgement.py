@@ -198,7 +198,7 @@ def test_a_falling_curve_of_base_or_of_a_row_compared_fails_the_gate(steep: str)
     (open_,), (closed,) = judged(rows, [claim]), judged(rows, [claim], **{steep: STEEP})
     assert open_.verdict is Verdict.reproduced
     assert closed.verdict is Verdict.not_tested
-    assert closed.reason == f"{steep} still loses 10.0% of its perplexity over the last 10% of its steps"
+    assert closed.reason == f"{steep} still loses 10% of its perplexity over the last 10% of its steps (limit 1%)"
     assert closed.primary[0].effect is not None, "it is shown all the same"
     assert closed.primary[0].p_supported is None
 
@@ -221,8 +221,9 @@ def test_the_last_fall_is_of_log_perplexity_between_validations() -> None:
     [
         ((4.99, 4.99), ""),
         ((4.9, 5.1), ""),
-        ((4.7, 4.99), "mine still loses 3.1% of its perplexity"),
-        ((4.99, 5.25), "the perplexity of mine rises by 2.4%"),
+        ((4.94, 4.956), "mine still loses 1.04% of its perplexity over the last 10% of its steps (limit 1%)"),
+        ((4.7, 4.99), "mine still loses 3.14% of its perplexity"),
+        ((4.99, 5.25), "the perplexity of mine rises by 2.37%"),
         ((4.99, math.inf), "mine has no finite perplexity"),
     ],
 )

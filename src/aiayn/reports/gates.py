@@ -1,10 +1,11 @@
 """Whether runs meet the conditions without which they cannot test a claim, from their perplexities on dev."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
+from scipy.special import stdtr
 
 from aiayn.paper.claims import Claim, Converged, Gate, OverFitting
 from aiayn.reports.reported_runs import ReportedRun
@@ -30,12 +31,16 @@ def failed_gate(claim: Claim, curves: Curves, base: str) -> str:
 def _complaints(gate: Gate, claim: Claim, curves: Curves, base: str) -> list[str]:
     match gate:
         case Converged():
-            may_rise = {each.row for each in claim.gates.values() if isinstance(each, OverFitting)}
+            may_rise = _rows_that_may_rise(claim)
             rows = dict.fromkeys((base, *claim.rows))
             found = (unconverged_reason(gate, row, curves.get(row, ()), may_rise=row in may_rise) for row in rows)
             return [text for text in found if text]
         case OverFitting():
             return [text] if (text := _not_over_fitted_reason(gate, curves.get(gate.row, ()))) else []
+
+
+def _rows_that_may_rise(claim: Claim) -> set[str]:
+    return {each.row for each in claim.gates.values() if isinstance(each, OverFitting)}
 
 
 def unconverged_reason(gate: Converged, row: str, curves: Sequence[Curve], *, may_rise: bool) -> str:
@@ -64,6 +69,53 @@ def unconverged_reason(gate: Converged, row: str, curves: Sequence[Curve], *, ma
     if -mean >= gate.largest_fall and not may_rise:
         return f"the perplexity of {row} rises by {-100 * mean:.3g}% {end} ({limit})"
     return ""
+
+
+def chances_to_converge(
+    claim: Claim, pilots: Curves, seeds: Mapping[str, int], base: str
+) -> Iterator[tuple[str, float]]:
+    """The rows of a claim that have two pilots or more, each with the probability that its runs converge.
+
+    Args:
+        claim: the claim, with its gates.
+        pilots: the curves of the pilots, by row.
+        seeds: the planned number of seeds of each row.
+        base: the row that others are compared with.
+    """
+    for gate in claim.gates.values():
+        if isinstance(gate, Converged):
+            for row in dict.fromkeys((base, *claim.rows)):
+                may_rise = row in _rows_that_may_rise(claim)
+                chance = chance_to_converge(gate, pilots.get(row, ()), seeds[row], may_rise=may_rise)
+                if chance is not None:
+                    yield row, chance
+
+
+def chance_to_converge(gate: Converged, pilots: Sequence[Curve], seeds: int, *, may_rise: bool) -> float | None:
+    """The probability that a row with further seeds has converged, from the spread of its pilots.
+
+    The mean change of log PPL of the further runs is taken as normal; its distribution given that of the pilots is
+    Student's t.
+
+    Args:
+        gate: the definition of convergence.
+        pilots: the curves of the pilots of this row.
+        seeds: the number of further runs.
+        may_rise: whether the row may over-fit.
+
+    Returns:
+        None with less than two pilots, or if one of them has no finite perplexity over the last steps.
+    """
+    falls = [last_fall(curve, gate.last_share) for curve in pilots]
+    changes = np.log1p(np.negative([np.nan if fall is None else fall for fall in falls]))
+    if len(falls) < 2 or not np.isfinite(changes).all():
+        return None
+    low, high = np.log1p(-gate.largest_fall), np.inf if may_rise else np.log1p(gate.largest_fall)
+    spread = changes.std(ddof=1) * np.sqrt(1 / len(falls) + 1 / seeds)
+    if not spread:
+        return float(low < changes.mean() < high)
+    below_high, below_low = stdtr(len(falls) - 1, (np.array([high, low]) - changes.mean()) / spread)
+    return float(below_high - below_low)
 
 
 def last_fall(curve: Curve, last_share: float) -> float | None:

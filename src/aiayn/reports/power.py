@@ -11,7 +11,7 @@ from aiayn.evaluation.significance import SeedNoise
 from aiayn.paper.claims import Claim, Comparison, Metric, OverFitting
 from aiayn.reports.claim_grids import DECIMALS, TOO_MANY_SEEDS, claimed, effect_assumed
 from aiayn.reports.comparability import Difference, check_alike, condition_differences
-from aiayn.reports.gates import curves_of, failed_gate
+from aiayn.reports.gates import Curves, chances_to_converge, curves_of, failed_gate
 from aiayn.reports.grid import Grid
 from aiayn.reports.judgement import (
     POWER_CONFIDENCE,
@@ -32,6 +32,10 @@ LARGEST_FACTOR = 1024.0
 
 PRECISION = 1.01
 """The search for a detectable effect ends when its bounds have this ratio."""
+
+
+CERTAIN = 0.95
+"""A gate that runs pass with a smaller probability is named."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +97,35 @@ class Pilots:
 
     def failed_gates(self, claims: Sequence[Claim]) -> Iterator[str]:
         """The claims that runs like the pilots could not test, with the reason."""
-        curves = curves_of({row: list(each.values()) for row, each in self.finished.items()})
-        for claim in claims if self.base in curves else ():
-            gates = claim.gates.items()
-            known = {name: gate for name, gate in gates if not isinstance(gate, OverFitting) or gate.row in curves}
-            reason = failed_gate(replace(claim, primary=(), gates=known), curves, self.base)
-            if reason:
+        for claim in claims:
+            if reason := self._failed_gate(claim):
                 yield f"runs like the pilots do not test {claim.id}: {reason}"
+
+    def uncertain_gates(self, claims: Sequence[Claim], seeds: Mapping[str, int]) -> Iterator[str]:
+        """The claims whose gate of convergence runs like the pilots pass, but other seeds of them may not.
+
+        Args:
+            claims: the claims of the study.
+            seeds: the planned number of seeds of each row.
+        """
+        for claim in claims:
+            if not self._failed_gate(claim):
+                for row, chance in chances_to_converge(claim, self._curves, seeds, self.base):
+                    if chance < CERTAIN:
+                        runs = f"{seeds[row]} runs like the pilots of {row}"
+                        yield f"gates of {claim.id}: {runs} converge with a probability of {chance:.0%}"
+
+    @cached_property
+    def _curves(self) -> Curves:
+        return curves_of({row: list(each.values()) for row, each in self.finished.items()})
+
+    def _failed_gate(self, claim: Claim) -> str:
+        """Why the pilots do not pass a claim's gates; empty if they do, or if base has none."""
+        if self.base not in self._curves:
+            return ""
+        gates = claim.gates.items()
+        known = {name: gate for name, gate in gates if not isinstance(gate, OverFitting) or gate.row in self._curves}
+        return failed_gate(replace(claim, primary=(), gates=known), self._curves, self.base)
 
 
 def _corpus_differences(run: ReportedRun, other: ReportedRun) -> Iterator[Difference]:

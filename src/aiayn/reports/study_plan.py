@@ -1,6 +1,6 @@
 """The plan of a pre-registered study on the terminal: its cost and detectable effects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,19 +26,26 @@ class StudyCosts:
 
 
 def print_study_plan(
-    costs: Sequence[StudyCosts], powers: Sequence[ClaimPower], pilots: Pilots, *, command: str, frozen: str
+    costs: Sequence[StudyCosts],
+    seeds: Mapping[str, int],
+    powers: Sequence[ClaimPower],
+    pilots: Pilots,
+    *,
+    command: str,
+    frozen: str,
 ) -> None:
     """Print a line for each row, the sums over all runs, and then the effects that the study can detect.
 
     Args:
         costs: the costs of the rows that can be planned.
+        seeds: the planned number of seeds of each row.
         powers: the power for each claim.
         pilots: the pilots that power is computed with.
         command: the command line that runs the pilots.
         frozen: the remark on the frozen plan; empty if there is none.
     """
     if output_format() is Format.json:
-        print_json("study-plan/1", _content(costs, powers, pilots, command=command, frozen=frozen))
+        print_json("study-plan/1", _content(costs, seeds, powers, pilots, command=command, frozen=frozen))
         return
     if costs:
         words = {"row": [each.row for each in costs], "runs": [str(each.runs) for each in costs]}
@@ -49,16 +56,24 @@ def print_study_plan(
     print_grid(power_grid(powers), output)
     if frozen:
         print_text(frozen, output)
-    for line in (pilots.in_words(), *pilots.failed_gates([each.claim for each in powers])):
+    claims = [each.claim for each in powers]
+    for line in (pilots.in_words(), *pilots.failed_gates(claims), *pilots.uncertain_gates(claims, seeds)):
         print_text(line, output)
     if pilots.unfinished:
         output.print(f"{counted(len(pilots.unfinished), 'pilot')} not finished: {command}", soft_wrap=True)
 
 
 def _content(
-    costs: Sequence[StudyCosts], powers: Sequence[ClaimPower], pilots: Pilots, *, command: str, frozen: str
+    costs: Sequence[StudyCosts],
+    seeds: Mapping[str, int],
+    powers: Sequence[ClaimPower],
+    pilots: Pilots,
+    *,
+    command: str,
+    frozen: str,
 ) -> dict[str, Any]:
     """For JSON."""
+    claims = [each.claim for each in powers]
     every = [each.plan for each in costs for _ in range(each.runs + each.pilots)]
     return {
         "rows": [
@@ -72,7 +87,8 @@ def _content(
         "pilots": {
             "finished": {row: list(names) for row, names in pilots.finished.items()},
             "unfinished": list(pilots.unfinished),
-            "failed_gates": list(pilots.failed_gates([each.claim for each in powers])),
+            "failed_gates": list(pilots.failed_gates(claims)),
+            "uncertain_gates": list(pilots.uncertain_gates(claims, seeds)),
             "command": command if pilots.unfinished else None,
         },
         "frozen": frozen or None,

@@ -320,8 +320,7 @@ def _show_plan(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: P
     ]
     names = {row: {seed: rows[row].names[seed] for seed in seeds} for row, seeds in study.pilots.items()}
     pilots = Pilots.read(runs, names, study.base)
-    powers = claim_powers(
-        study.claims, {row: len(seeds) for row, seeds in study.seeds.items()}, study.base, pilots.noises
-    )
+    seeds = {row: len(each) for row, each in study.seeds.items()}
+    powers = claim_powers(study.claims, seeds, study.base, pilots.noises)
     frozen = frozen_remark(runs, name, plan_of(study, rows))
-    print_study_plan(costs, powers, pilots, command=pilots_command, frozen=frozen)
+    print_study_plan(costs, seeds, powers, pilots, command=pilots_command, frozen=frozen)

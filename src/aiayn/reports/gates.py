@@ -82,11 +82,11 @@ def chances_to_converge(
         seeds: the planned number of seeds of each row.
         base: the row that others are compared with.
     """
+    may_rise = _rows_that_may_rise(claim)
     for gate in claim.gates.values():
         if isinstance(gate, Converged):
             for row in dict.fromkeys((base, *claim.rows)):
-                may_rise = row in _rows_that_may_rise(claim)
-                chance = chance_to_converge(gate, pilots.get(row, ()), seeds[row], may_rise=may_rise)
+                chance = chance_to_converge(gate, pilots.get(row, ()), seeds[row], may_rise=row in may_rise)
                 if chance is not None:
                     yield row, chance
 
@@ -144,5 +144,5 @@ def _not_over_fitted_reason(gate: OverFitting, curves: Sequence[Curve]) -> str:
         return f"{gate.row} does not over-fit: its perplexity on dev is lowest at step {lowest:,} of {last:,}"
     rise = float(np.expm1(means[-1] - min(means)))
     if rise < gate.smallest_rise:
-        return f"{gate.row} does not over-fit: its perplexity on dev rises by {rise:.1%} after its minimum"
+        return f"{gate.row} does not over-fit: its perplexity on dev rises by {100 * rise:.3g}% after its minimum"
     return ""

@@ -25,74 +25,71 @@ class StudyCosts:
     pilots: int
 
 
-def print_study_plan(
-    costs: Sequence[StudyCosts],
-    seeds: Mapping[str, int],
-    powers: Sequence[ClaimPower],
-    pilots: Pilots,
-    *,
-    command: str,
-    frozen: str,
-) -> None:
-    """Print a line for each row, the sums over all runs, and then the effects that the study can detect.
+@dataclass(frozen=True)
+class StudyPlanView:
+    """What `aiayn plan` shows of a study."""
 
-    Args:
-        costs: the costs of the rows that can be planned.
-        seeds: the planned number of seeds of each row.
-        powers: the power for each claim.
-        pilots: the pilots that power is computed with.
-        command: the command line that runs the pilots.
-        frozen: the remark on the frozen plan; empty if there is none.
-    """
-    if output_format() is Format.json:
-        print_json("study-plan/1", _content(costs, seeds, powers, pilots, command=command, frozen=frozen))
-        return
-    if costs:
-        words = {"row": [each.row for each in costs], "runs": [str(each.runs) for each in costs]}
-        if any(each.pilots for each in costs):
-            words["pilots"] = [str(each.pilots) for each in costs]
-        print_costs([each.plan for each in costs], words, [each.runs + each.pilots for each in costs])
-    output = console()
-    print_grid(power_grid(powers), output)
-    if frozen:
-        print_text(frozen, output)
-    claims = [each.claim for each in powers]
-    for line in (pilots.in_words(), *pilots.failed_gates(claims), *pilots.uncertain_gates(claims, seeds)):
-        print_text(line, output)
-    if pilots.unfinished:
-        output.print(f"{counted(len(pilots.unfinished), 'pilot')} not finished: {command}", soft_wrap=True)
+    costs: Sequence[StudyCosts]
+    """The costs of the rows that can be planned."""
+    seeds: Mapping[str, int]
+    """The planned number of seeds of each row."""
+    powers: Sequence[ClaimPower]
+    """The power for each claim."""
+    pilots: Pilots
+    """The pilots that power is computed with."""
+    command: str
+    """The command line that runs the pilots."""
+    frozen: str
+    """The remark on the frozen plan; empty if there is none."""
 
+    def print(self) -> None:
+        """Print a line for each row, the sums over all runs, and then the effects that the study can detect."""
+        if output_format() is Format.json:
+            print_json("study-plan/1", self._content())
+            return
+        if self.costs:
+            words = {"row": [each.row for each in self.costs], "runs": [str(each.runs) for each in self.costs]}
+            if any(each.pilots for each in self.costs):
+                words["pilots"] = [str(each.pilots) for each in self.costs]
+            counts = [each.runs + each.pilots for each in self.costs]
+            print_costs([each.plan for each in self.costs], words, counts)
+        output = console()
+        print_grid(power_grid(self.powers), output)
+        if self.frozen:
+            print_text(self.frozen, output)
+        for line in (self.pilots.in_words(), *self._failed_gates(), *self._uncertain_gates()):
+            print_text(line, output)
+        if unfinished := self.pilots.unfinished:
+            output.print(f"{counted(len(unfinished), 'pilot')} not finished: {self.command}", soft_wrap=True)
 
-def _content(
-    costs: Sequence[StudyCosts],
-    seeds: Mapping[str, int],
-    powers: Sequence[ClaimPower],
-    pilots: Pilots,
-    *,
-    command: str,
-    frozen: str,
-) -> dict[str, Any]:
-    """For JSON."""
-    claims = [each.claim for each in powers]
-    every = [each.plan for each in costs for _ in range(each.runs + each.pilots)]
-    return {
-        "rows": [
-            {"row": each.row, "runs": each.runs, "pilots": each.pilots, "plan": each.plan.plain()} for each in costs
-        ],
-        **plain_totals(every),
-        "claims": [
-            {"claim": each.claim.id, "power": each.power, "detectable": each.factor, "seeds_needed": each.seeds}
-            for each in powers
-        ],
-        "pilots": {
-            "finished": {row: list(names) for row, names in pilots.finished.items()},
-            "unfinished": list(pilots.unfinished),
-            "failed_gates": list(pilots.failed_gates(claims)),
-            "uncertain_gates": list(pilots.uncertain_gates(claims, seeds)),
-            "command": command if pilots.unfinished else None,
-        },
-        "frozen": frozen or None,
-    }
+    def _failed_gates(self) -> list[str]:
+        return list(self.pilots.failed_gates([each.claim for each in self.powers]))
+
+    def _uncertain_gates(self) -> list[str]:
+        return list(self.pilots.uncertain_gates([each.claim for each in self.powers], self.seeds))
+
+    def _content(self) -> dict[str, Any]:
+        """For JSON."""
+        every = [each.plan for each in self.costs for _ in range(each.runs + each.pilots)]
+        return {
+            "rows": [
+                {"row": each.row, "runs": each.runs, "pilots": each.pilots, "plan": each.plan.plain()}
+                for each in self.costs
+            ],
+            **plain_totals(every),
+            "claims": [
+                {"claim": each.claim.id, "power": each.power, "detectable": each.factor, "seeds_needed": each.seeds}
+                for each in self.powers
+            ],
+            "pilots": {
+                "finished": {row: list(names) for row, names in self.pilots.finished.items()},
+                "unfinished": list(self.pilots.unfinished),
+                "failed_gates": self._failed_gates(),
+                "uncertain_gates": self._uncertain_gates(),
+                "command": self.command if self.pilots.unfinished else None,
+            },
+            "frozen": self.frozen or None,
+        }
 
 
 def frozen_remark(runs: Path, name: str, plan: StudyPlan) -> str:

@@ -34,7 +34,7 @@ from aiayn.reports.comparability import RowSettings, row_setting_differences
 from aiayn.reports.judgement import power_of
 from aiayn.reports.power import Pilots, claim_powers
 from aiayn.reports.registered import ANALYSIS
-from aiayn.reports.study_plan import StudyCosts, frozen_remark, print_study_plan
+from aiayn.reports.study_plan import StudyCosts, StudyPlanView, frozen_remark
 from aiayn.runs.provenance import code_version
 from aiayn.runs.record import utc_now
 from aiayn.runs.registrations import (
@@ -323,4 +323,4 @@ def _show_plan(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: P
     seeds = {row: len(each) for row, each in study.seeds.items()}
     powers = claim_powers(study.claims, seeds, study.base, pilots.noises)
     frozen = frozen_remark(runs, name, plan_of(study, rows))
-    print_study_plan(costs, seeds, powers, pilots, command=pilots_command, frozen=frozen)
+    StudyPlanView(costs, seeds, powers, pilots, pilots_command, frozen).print()

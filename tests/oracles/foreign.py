@@ -12,6 +12,7 @@ import libraries
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from oracle import Oracle
 from random_translation import ADAM_EPSILON, ANSWERS, BETAS, LEARNING_RATE, SMOOTHING
 from torch import Tensor
@@ -135,10 +136,12 @@ def compare_step(
             oracle.agrees(quantity, own[name][chosen] / unit, expected[name][chosen] / unit, tolerance=tolerance)
 
 
-def share_different(imported: Imported, found: Sequence[Hypothesis], expected: Sequence[Sequence[int]]) -> float:
-    """The share of outputs with other tokens, end marks included."""
+def are_different(
+    imported: Imported, found: Sequence[Hypothesis], expected: Sequence[Sequence[int]]
+) -> NDArray[np.bool_]:
+    """Which outputs have other tokens, end marks included, [outputs]."""
     own = [[*each.tokens, *([imported.tokenizer.eos_id] if each.finished else [])] for each in found]
-    return sum(ours != [*theirs] for ours, theirs in zip(own, expected, strict=True)) / len(own)
+    return np.array([ours != [*theirs] for ours, theirs in zip(own, expected, strict=True)])
 
 
 def adam_epsilon_before_correction() -> float:

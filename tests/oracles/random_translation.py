@@ -64,13 +64,18 @@ def noisy_copies(sources: Sentences, *, seed: int) -> Sentences:
 
 
 def train(model: nn.Module, ids: Sequence[int], *, eos_id: int, loss_and_logits: LossAndLogits) -> None:
-    """Train until outputs end and depend on their sources: with drawn weights alone a search repeats one piece."""
+    """Train until outputs end and depend on their sources: with drawn weights alone a search repeats one piece.
+
+    In float64, so that rounding, which differs between processors, does not grow into another model.
+    """
+    model.double()
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for step in range(STEPS):
         sources = random_sentences(ids, count=32, eos_id=eos_id, longest=LONGEST, seed=1000 + step)
         optimizer.zero_grad()
         loss_and_logits(sources, noisy_copies(sources, seed=step))[0].backward()  # type: ignore[no-untyped-call]
         optimizer.step()
+    model.float()
 
 
 def padded(sentences: Sentences, *, pad_id: int) -> Tensor:

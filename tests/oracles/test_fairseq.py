@@ -3,9 +3,10 @@
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from foreign import Imported, adam_epsilon_before_correction, answers_of, compare_logits, compare_step, share_different
+from foreign import Imported, adam_epsilon_before_correction, answers_of, are_different, compare_logits, compare_step
 from oracle import Oracle
 from random_translation import LAYERS
 
@@ -43,13 +44,15 @@ def test_a_training_step(oracle: Oracle, imported: Imported, folder: Path) -> No
 
 
 def test_beam_search(oracle: Oracle, imported: Imported) -> None:
-    """fairseq stops when as many outputs as beams have ended; this changes no output here."""
+    """fairseq stops when as many outputs as beams have ended: outputs that this changes have the better score here."""
     found = imported.search(beam_size=4, length_penalty_alpha=0.6)
-    outputs, scores = imported.answers["outputs"], imported.answers["scores"]
+    outputs = imported.answers["outputs"]
     assert len({tuple(each) for each in outputs}) > 90, "outputs must depend on their sources"
-    differing = share_different(imported, found, outputs)
-    oracle.agrees("beam search, 100 sentences: share of outputs that differ", differing, 0, tolerance=0)
-    oracle.agrees("beam search, 100 sentences: scores", [each.score for each in found], scores, tolerance=1e-5)
+    differing = are_different(imported, found, outputs)
+    ours, theirs = np.array([each.score for each in found]), np.array(imported.answers["scores"])
+    oracle.agrees("beam search, 100 sentences: share of outputs that differ", differing.mean(), 0, tolerance=0.03)
+    oracle.agrees("beam search, 100 sentences: scores", ours[~differing], theirs[~differing], tolerance=1e-5)
+    assert (ours[differing] > theirs[differing] + 1e-5).all(), (ours[differing], theirs[differing])
 
 
 def test_a_file_of_2018_has_the_same_weights(imported: Imported, folder: Path) -> None:

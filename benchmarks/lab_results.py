@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from aiayn.reports.claim_grids import DECIMALS, claimed, effect_assumed
+from aiayn.reports.deviations import deviations_of
 from aiayn.reports.formats import markdown_table
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, effect_text, millions
@@ -47,7 +48,7 @@ def main() -> None:
     headings = ("<study", "<claim", "<verdict", "power", "<assumed", "<measured, with its interval")
     grids = (
         Grid("Claims, with differences of log PPL unless they are of BLEU", headings, tuple(claims)),
-        Grid("Studies", ("<study", "<scope", "<frozen", "runs", "core-hours", "kWh"), tuple(costs)),
+        Grid("Studies", ("<study", "<scope", "<frozen", "runs", "deviations", "core-hours", "kWh"), tuple(costs)),
     )
     text = "".join(f"\n{markdown_table(grid)}\n" for grid in grids) + "\n"
     files.write_text(chosen.page, MARKS.sub(lambda _: text, page))
@@ -73,7 +74,8 @@ def _cost(study: RegisteredStudy, link: str) -> tuple[str, ...]:
     runs = f"{len(study.finished)} of {len(study.planned)}, {counted(len(registration.pilots), 'pilot')}"
     energy = "unknown" if total.processor_kwh is None else f"{total.processor_kwh:.2f}"
     frozen = f"{registration.time}, sha256 {registration.sha256[:HASH_DIGITS]}"
-    return link, _scope(study.finished), frozen, runs, f"{_core_hours(every):.1f}", energy
+    deviations = f"{len(deviations_of(study))}"
+    return link, _scope(study.finished), frozen, runs, deviations, f"{_core_hours(every):.1f}", energy
 
 
 def _scope(runs: Sequence[ReportedRun]) -> str:

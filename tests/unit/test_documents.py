@@ -109,7 +109,7 @@ def lines(document: Path) -> Iterator[Line]:
             stated = [
                 word for word in words if not is_open(word) and not word.startswith(("sweeps=", "hydra", *of_front_end))
             ]
-            yield verb, tuple(sorted(single(word) for word in stated))
+            yield verb, tuple(sorted(single(re.sub("^from=", "published=", word)) for word in stated))
 
 
 def error_of(line: Line) -> str | None:

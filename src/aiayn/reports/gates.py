@@ -1,13 +1,13 @@
 """Whether runs meet the conditions without which they cannot test a claim, from their perplexities on dev."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from typing import TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from scipy.special import stdtr
 
 from aiayn.paper.claims import Claim, Converged, Gate, OverFitting
+from aiayn.reports.numbers import signed
 from aiayn.reports.reported_runs import ReportedRun
 
 Curve: TypeAlias = Mapping[int, float]
@@ -23,52 +23,91 @@ def curves_of(rows: Mapping[str, Sequence[ReportedRun]]) -> Curves:
 
 
 def failed_gate(claim: Claim, curves: Curves, base: str) -> str:
-    """Why runs cannot test a claim, in words; empty if they can."""
-    found = chain.from_iterable(_complaints(gate, claim, curves, base) for gate in claim.gates.values())
-    return next(iter(found), "")
+    """Why runs cannot test a claim, in words that name all rows that fail; empty if they can."""
+    return "; ".join(filter(None, (_complaint(gate, claim, curves, base) for gate in claim.gates.values())))
 
 
-def _complaints(gate: Gate, claim: Claim, curves: Curves, base: str) -> list[str]:
+def _complaint(gate: Gate, claim: Claim, curves: Curves, base: str) -> str:
     match gate:
         case Converged():
-            may_rise = _rows_that_may_rise(claim)
-            rows = dict.fromkeys((base, *claim.rows))
-            found = (unconverged_reason(gate, row, curves.get(row, ()), may_rise=row in may_rise) for row in rows)
-            return [text for text in found if text]
+            rows = {row: curves.get(row, ()) for row in _gated_rows(claim, base)}
+            return unconverged_reason(gate, rows, may_rise=_rows_that_may_rise(claim))
         case OverFitting():
-            return [text] if (text := _not_over_fitted_reason(gate, curves.get(gate.row, ()))) else []
+            return _not_over_fitted_reason(gate, curves.get(gate.row, ()))
 
 
-def _rows_that_may_rise(claim: Claim) -> set[str]:
-    return {each.row for each in claim.gates.values() if isinstance(each, OverFitting)}
+def _gated_rows(claim: Claim, base: str) -> Sequence[str]:
+    return list(dict.fromkeys((base, *claim.rows)))
 
 
-def unconverged_reason(gate: Converged, row: str, curves: Sequence[Curve], *, may_rise: bool) -> str:
-    """Why a row has not converged, in words; empty if it has.
+def _rows_that_may_rise(claim: Claim) -> frozenset[str]:
+    return frozenset(each.row for each in claim.gates.values() if isinstance(each, OverFitting))
 
-    A row's fall is the geometric mean over its runs: single validations vary by about as much as the gate allows, and
-    the more seeds there were, the more often the largest of their falls would exceed it.
+
+class RowFall(NamedTuple):
+    """The share of its perplexity that a row loses over its last steps; negative if it rises.
+
+    It is the geometric mean over the row's runs: single validations vary by about as much as a gate allows, and the
+    more seeds there were, the more often the largest of their falls would exceed it.
+    """
+
+    mean: float
+    """NaN if a run has an infinite perplexity there."""
+    error: float | None
+    """Standard error over the runs; None with one run, or without a finite mean."""
+
+    @classmethod
+    def of(cls, curves: Sequence[Curve], last_share: float) -> Self | None:
+        """From the curves of a row's runs; None if one has no validation before these steps, or there is none."""
+        falls = [last_fall(curve, last_share) for curve in curves]
+        if not falls or None in falls:
+            return None
+        changes = np.log1p(-np.array(falls, dtype=np.float64))
+        known = len(falls) > 1 and np.isfinite(changes).all()
+        error = float(np.exp(changes.mean()) * changes.std(ddof=1) / np.sqrt(len(falls))) if known else None
+        return cls(float(-np.expm1(changes.mean())), error)
+
+
+def unconverged_reason(gate: Converged, rows: Curves, *, may_rise: Collection[str] = ()) -> str:
+    """Which rows have not converged, and by how much, in words; empty if all have.
 
     Args:
         gate: the definition of convergence.
-        row: its name.
-        curves: the curves of its runs.
-        may_rise: whether it may over-fit; in other rows, perplexity must also rise by less than `largest_fall`.
+        rows: the curves of the runs of each row.
+        may_rise: rows that may over-fit; in others, perplexity must also rise by less than `largest_fall`.
     """
-    falls = [last_fall(curve, gate.last_share) for curve in curves]
-    known = [fall for fall in falls if fall is not None]
-    if not known or len(known) < len(falls):
-        return f"{row} has no perplexity on dev before its last {gate.last_share:.0%} of steps"
-    end = f"over the last {gate.last_share:.0%} of its steps"
-    if not np.isfinite(known).all():
-        return f"{row} has no finite perplexity on dev {end}"
-    mean = float(-np.expm1(np.mean(np.log1p(np.negative(known)))))
-    limit = f"limit {100 * gate.largest_fall:g}%"
-    if mean >= gate.largest_fall:
-        return f"{row} still loses {100 * mean:.3g}% of its perplexity {end} ({limit})"
-    if -mean >= gate.largest_fall and not may_rise:
-        return f"the perplexity of {row} rises by {-100 * mean:.3g}% {end} ({limit})"
-    return ""
+    falls = {row: RowFall.of(curves, gate.last_share) for row, curves in rows.items()}
+    end = f"the last {gate.last_share:.0%} of steps"
+    parts = [f"{row} has no perplexity on dev before {end}" for row, fall in falls.items() if fall is None]
+    means = {row: fall.mean for row, fall in falls.items() if fall is not None}
+    parts += [f"{row} has no finite perplexity on dev over {end}" for row, mean in means.items() if np.isnan(mean)]
+    losing = {row: mean for row, mean in means.items() if mean >= gate.largest_fall}
+    rising = {row: -mean for row, mean in means.items() if -mean >= gate.largest_fall and row not in may_rise}
+    for verb, found in (("still falls", losing), ("rises", rising)):
+        if found:
+            by = " and ".join(f"{100 * share:.3g}% in {row}" for row, share in found.items())
+            parts.append(f"perplexity {verb} over {end}, by {by} (limit {100 * gate.largest_fall:g}%)")
+    return "; ".join(parts)
+
+
+def convergence_remarks(claims: Sequence[Claim], curves: Curves, base: str) -> Iterator[str]:
+    """How much perplexity the rows of each gate of convergence lose over their last steps, whether they pass or not."""
+    for gate in dict.fromkeys(each for claim in claims for each in claim.gates.values() if isinstance(each, Converged)):
+        gated = dict.fromkeys(
+            row for claim in claims if gate in claim.gates.values() for row in _gated_rows(claim, base)
+        )
+        falls = {row: RowFall.of(curves.get(row, ()), gate.last_share) for row in gated}
+        shown = [_fall_text(row, fall) for row, fall in falls.items() if fall is not None and np.isfinite(fall.mean)]
+        if shown:
+            yield (
+                f"perplexity lost over the last {gate.last_share:.0%} of steps, limit {100 * gate.largest_fall:g}%, "
+                f"with standard errors over seeds in brackets: {', '.join(shown)}"
+            )
+
+
+def _fall_text(row: str, fall: RowFall) -> str:
+    error = "" if fall.error is None else f" ({100 * fall.error:.2f})"
+    return f"{row} {signed(100 * fall.mean, 2).removeprefix('+')}%{error}"
 
 
 def chances_to_converge(
@@ -85,7 +124,7 @@ def chances_to_converge(
     may_rise = _rows_that_may_rise(claim)
     for gate in claim.gates.values():
         if isinstance(gate, Converged):
-            for row in dict.fromkeys((base, *claim.rows)):
+            for row in _gated_rows(claim, base):
                 chance = chance_to_converge(gate, pilots.get(row, ()), seeds[row], may_rise=row in may_rise)
                 if chance is not None:
                     yield row, chance

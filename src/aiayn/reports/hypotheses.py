@@ -13,6 +13,7 @@ from aiayn.reports.claim_grids import DECIMALS, claim_grids, effect_remarks, int
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.deviations import Deviation, Kind, deviations_of, named_runs
 from aiayn.reports.formats import Document
+from aiayn.reports.gates import convergence_remarks, curves_of
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, decimals_for, with_deviation
 from aiayn.reports.publication import show_or_pack
@@ -145,6 +146,9 @@ def _remarks(study: RegisteredStudy, deviations: Sequence[Deviation]) -> Iterato
         noises = {metric: noise for metric in Metric if (noise := study.measured.by(metric).noise) is not None}
         yield from interval_remarks(noises, {row: len(runs) for row, runs in study.rows.items()})
         yield from effect_remarks(study.claims, study.measured, study.registration.plan.base)
+        yield from convergence_remarks(
+            [judged.claim for judged in study.claims], curves_of(study.rows), study.registration.plan.base
+        )
     yield from untested_remarks(study.claims)
 
 

@@ -139,7 +139,7 @@ def test_a_base_that_still_falls_leaves_everything_untested(make_run: MakeRun, t
     found = report(tmp_path / "runs")
     assert {claim.verdict for claim in found.claims} == {Verdict.not_tested}
     (claim,) = (claim for claim in found.claims if claim.claim.id == "one_head")
-    assert claim.reason == "base still loses 9.71% of its perplexity over the last 10% of its steps (limit 1%)"
+    assert claim.reason == "perplexity still falls over the last 10% of steps, by 9.71% in base (limit 1%)"
     assert found.scope.endswith("test none of the paper's claims.")
 
 

@@ -168,8 +168,8 @@ def _by_effect(claimed: str, paper: str, effect: Effect | None, systems: Sequenc
     if effect is None:
         return JudgedConclusion(claimed, paper, reason=MISSING)
     (gate,) = {gate for claim in load_claims() for gate in claim.gates.values() if isinstance(gate, Converged)}
-    moving = (unconverged_reason(gate, _model(each.row), each.curves, may_rise=False) for each in systems)
-    reason = ONE_SEED if effect.error is None else next(filter(None, moving), "")
+    moving = unconverged_reason(gate, {_model(each.row): each.curves for each in systems})
+    reason = ONE_SEED if effect.error is None else moving
     return JudgedConclusion(claimed, paper, effect, reason=reason)
 
 

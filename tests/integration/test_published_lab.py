@@ -11,7 +11,7 @@ from commands import AIAYN
 ROOT = Path(__file__).parents[2]
 RESULTS = Path("docs") / "results.md"
 LAB = RESULTS.parent / "results" / "lab"
-STUDIES = {"capacity": "table3_lab_capacity", "overfitting": "table3_lab_overfitting"}
+STUDIES = {"capacity": "table3_lab_capacity", "overfitting": "table3_lab_overfitting", "scaling": "lab_scaling"}
 """The pre-registered study of each folder."""
 
 
@@ -27,6 +27,7 @@ def test_every_published_study_is_recomputed() -> None:
         ("capacity", "table3", "table3.md"),
         ("overfitting", "hypotheses", "README.md"),
         ("overfitting", "table3", "table3.md"),
+        ("scaling", "hypotheses", "README.md"),
     ],
 )
 def test_a_page_is_recomputed_from_the_published_scores(folder: str, report: str, page: str, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class ReportConfig:
     profiles: Any = MISSING
     """Fidelity profiles to compare, a list; null: all."""
     against: str | None = MISSING
-    """The reference run of a comparison; null: a run of table3/base, if there is one."""
+    """The reference run of a comparison; null: the run of table3/base with the fewest changes, if there is one."""
     metrics: Any = MISSING
     """Metrics of a matrix besides all definitions of BLEU, one or a list: chrf_pp, ter, comet."""
     comet_model: str = MISSING

@@ -164,7 +164,7 @@ def compare(
         runs: the folder.
         only: the runs to compare.
         kind: only runs of this kind of model.
-        against: the run whose system others are compared with; None: that of `BASE`.
+        against: the run whose system others are compared with; None: that of `BASE` with the fewest changes.
 
     Raises:
         UserError: there are no such runs, they do not compare, or a file cannot be read.
@@ -240,7 +240,8 @@ def _reference(systems: Sequence[System], against: str | None) -> int | None:
     if against is None:
         # A run with a class of the user's own is no base, whatever its experiment.
         bases = (n for n, system in enumerate(systems) if system.settings[EXPERIMENT] == BASE)
-        return next((n for n in bases if OWN_SOURCES not in systems[n].settings), None)
+        plain = (n for n in bases if OWN_SOURCES not in systems[n].settings)
+        return min(plain, key=lambda n: len(systems[n].runs[0].record.difference.split()), default=None)
     path = open_run(against, key="against").path.resolve()
     for number, system in enumerate(systems):
         if any(run.path.resolve() == path for run in system.runs):

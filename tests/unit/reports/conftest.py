@@ -131,7 +131,7 @@ def make_run_in(make_record: MakeRecord, frozen_row: Callable[..., TrainConfig])
             matrix={name: Score(score, f"{name}:1") for name, score in (matrix or {}).items()},
         )
         fields = {"data_fingerprint": "f" * 64, "scores": {split: scores}, "scale": scale} | changes
-        fields = {"trial": trial_reason(config.trainer)} | fields
+        fields = {"trial": trial_reason(config.trainer), "difference": config.identity.difference} | fields
         record = make_record(**{"name": folder.name, "experiment": experiment, "seed": seed} | fields)
         record.write(folder / "run.json")
         return folder

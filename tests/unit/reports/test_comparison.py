@@ -36,7 +36,7 @@ def test_columns_are_what_differs_and_systems_hold_their_seeds(tmp_path: Path, m
     assert comparison.differing == comparison.columns[1:]
     assert [len(system.runs) for system in comparison.systems] == [1, 2, 1]
     of_base = comparison.systems[comparison.reference or 0]
-    assert of_base.settings["experiment"] == "table3/base"
+    assert (of_base.settings["experiment"], of_base.settings["model.dropout"]) == ("table3/base", 0.1)
     for number in range(len(comparison.systems)):
         effects = comparison.differences(number)
         assert (not effects) == (number == comparison.reference)

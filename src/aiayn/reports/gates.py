@@ -6,6 +6,7 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from scipy.special import stdtr
 
+from aiayn.evaluation.significance import Floats
 from aiayn.paper.claims import Claim, Converged, Gate, OverFitting
 from aiayn.reports.numbers import signed
 from aiayn.reports.reported_runs import ReportedRun
@@ -59,12 +60,11 @@ class RowFall(NamedTuple):
     @classmethod
     def of(cls, curves: Sequence[Curve], last_share: float) -> Self | None:
         """From the curves of a row's runs; None if one has no validation before these steps, or there is none."""
-        falls = [last_fall(curve, last_share) for curve in curves]
-        if not falls or None in falls:
+        changes = _last_changes(curves, last_share)
+        if changes is None:
             return None
-        changes = np.log1p(-np.array(falls, dtype=np.float64))
-        known = len(falls) > 1 and np.isfinite(changes).all()
-        error = float(np.exp(changes.mean()) * changes.std(ddof=1) / np.sqrt(len(falls))) if known else None
+        known = len(changes) > 1 and np.isfinite(changes).all()
+        error = float(np.exp(changes.mean()) * changes.std(ddof=1) / np.sqrt(len(changes))) if known else None
         return cls(float(-np.expm1(changes.mean())), error)
 
 
@@ -145,16 +145,21 @@ def chance_to_converge(gate: Converged, pilots: Sequence[Curve], seeds: int, *, 
     Returns:
         None with less than two pilots, or if one of them has no finite perplexity over the last steps.
     """
-    falls = [last_fall(curve, gate.last_share) for curve in pilots]
-    changes = np.log1p(np.negative([np.nan if fall is None else fall for fall in falls]))
-    if len(falls) < 2 or not np.isfinite(changes).all():
+    changes = _last_changes(pilots, gate.last_share)
+    if changes is None or len(changes) < 2 or not np.isfinite(changes).all():
         return None
     low, high = np.log1p(-gate.largest_fall), np.inf if may_rise else np.log1p(gate.largest_fall)
-    spread = changes.std(ddof=1) * np.sqrt(1 / len(falls) + 1 / seeds)
+    spread = changes.std(ddof=1) * np.sqrt(1 / len(changes) + 1 / seeds)
     if not spread:
         return float(low < changes.mean() < high)
-    below_high, below_low = stdtr(len(falls) - 1, (np.array([high, low]) - changes.mean()) / spread)
+    below_high, below_low = stdtr(len(changes) - 1, (np.array([high, low]) - changes.mean()) / spread)
     return float(below_high - below_low)
+
+
+def _last_changes(curves: Sequence[Curve], last_share: float) -> Floats | None:
+    """The change of log PPL of each run over its last steps; None if one has no validation before, or there is none."""
+    falls = [last_fall(curve, last_share) for curve in curves]
+    return None if not falls or None in falls else np.log1p(-np.array(falls, dtype=np.float64))
 
 
 def last_fall(curve: Curve, last_share: float) -> float | None:

@@ -86,6 +86,7 @@ def test_a_study_is_reported_as_it_was_planned(copied: Path, say: Say) -> None:
 
 def test_the_index_of_published_studies_has_verdicts_and_costs(copied: Path, say: Say) -> None:
     assert say("report", "hypotheses", "study=mine", "publish=published").code == 0
+    assert "my_conf" not in Path("published/README.md").read_text(), "commands without folders of their machine"
     (claim,) = reported(say)["claims"]
     page = Path("index.md")
     page.write_text("before\n<!-- lab -->\nold\n<!-- end of lab -->\nafter\n")

@@ -19,6 +19,7 @@ from aiayn.reports.numbers import counted, decimals_for, with_deviation
 from aiayn.reports.publication import show_or_pack
 from aiayn.reports.registered import RegisteredStudy, read_registered, seeds_in
 from aiayn.reports.run_facts import origin_remarks, seed_grid
+from aiayn.runs.public import public_command
 from aiayn.runs.registrations import FOLDER, read_looks, record_look
 
 
@@ -96,7 +97,7 @@ def _plan(study: RegisteredStudy) -> Grid:
     registration, looks = study.registration, len(read_looks(study.folder, study.name))
     facts = {
         "frozen": f"{registration.time}, by {registration.code.text}",
-        "command": registration.command,
+        "command": public_command(registration.command),
         "file": f"{FOLDER}/{study.name}.json",
         "sha256": registration.sha256,
         "seeds": ", ".join(f"{row} {count}" for row, count in registration.plan.seeds.items()),

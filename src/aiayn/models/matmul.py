@@ -67,6 +67,8 @@ class _Linear(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: FunctionCtx, states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        if states.stride(1) == 1 and 0 < states.stride(0) < states.shape[1]:
+            states = states.contiguous()  # windows of one sequence, which share memory: oneDNN cannot transpose them
         ctx.save_for_backward(states, weight)
         return _one_dnn(states, weight, bias)
 

@@ -68,6 +68,19 @@ def test_the_measured_cost_is_six_operations_for_each_weight_that_a_token_meets(
 
 
 @pytest.mark.parametrize("kind", BASELINES)
+def test_a_batch_of_one_sentence_has_the_gradients_of_double_precision(kind: str) -> None:
+    model = build(kind, d_model=16)
+    tokens = random_tokens(1, 9)
+    gradients = []
+    for dtype in (torch.float32, torch.float64):
+        model.to(dtype).zero_grad()
+        torch.autograd.backward(model.decode(tokens, model.encode(tokens)).square().sum())
+        gradients.append([each.grad.double() for each in model.parameters() if each.grad is not None])
+    for single, double in zip(*gradients, strict=True):
+        torch.testing.assert_close(single, double, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", BASELINES)
 def test_a_fresh_model_knows_nothing(kind: str) -> None:
     """It starts near the uniform distribution, whose loss is log(V), and not far above."""
     torch.manual_seed(0)

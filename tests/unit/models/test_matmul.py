@@ -1,7 +1,9 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from aiayn.models.matmul import Projection, linear, packed
 
@@ -23,15 +25,30 @@ def test_views_are_multiplied_as_they_lie() -> None:
         torch.testing.assert_close(linear(states, weight), F.linear(states, weight))
 
 
-def test_gradients_are_those_of_torch() -> None:
-    projection, states = Projection(6, 4), torch.randn(3, 6, requires_grad=True)
+LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "rows": lambda numbers: numbers.view(20, 32),
+    "columns": lambda numbers: numbers.view(32, 20).t(),
+    "slices": lambda numbers: numbers.view(20, 32)[:, 3:17],
+    "repeated": lambda numbers: numbers[:32].expand(20, 32),
+    "windows": lambda numbers: numbers.unfold(0, 32, 8),
+    "one row": lambda numbers: numbers[:32].view(1, 32),
+}
+"""Matrices of 640 numbers that lie differently in memory."""
+
+
+@pytest.mark.parametrize("out", [3, 200])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_gradients_are_those_of_torch(layout: str, out: int) -> None:
+    torch.manual_seed(0)
+    states = LAYOUTS[layout](torch.randn(640)).requires_grad_()
+    projection = Projection(states.shape[1], out)
     torch.autograd.backward(projection(states).square().sum())
     found = [each.grad for each in (states, *projection.parameters())]
     for each in (states, *projection.parameters()):
         each.grad = None
     torch.autograd.backward(F.linear(states, projection.weight, projection.bias).square().sum())
     for gradient, each in zip(found, (states, *projection.parameters()), strict=True):
-        torch.testing.assert_close(gradient, each.grad)
+        torch.testing.assert_close(gradient, each.grad, rtol=1e-5, atol=1e-4)
 
 
 def test_autocast_is_obeyed() -> None:

@@ -11,7 +11,12 @@ from commands import AIAYN
 ROOT = Path(__file__).parents[2]
 RESULTS = Path("docs") / "results.md"
 LAB = RESULTS.parent / "results" / "lab"
-STUDIES = {"capacity": "table3_lab_capacity", "overfitting": "table3_lab_overfitting", "scaling": "lab_scaling"}
+STUDIES = {
+    "baselines": "lab_baselines",
+    "capacity": "table3_lab_capacity",
+    "overfitting": "table3_lab_overfitting",
+    "scaling": "lab_scaling",
+}
 """The pre-registered study of each folder."""
 
 
@@ -23,6 +28,8 @@ def test_every_published_study_is_recomputed() -> None:
 @pytest.mark.parametrize(
     ("folder", "report", "page"),
     [
+        ("baselines", "hypotheses", "README.md"),
+        ("baselines", "comparison", "comparison.md"),
         ("capacity", "hypotheses", "README.md"),
         ("capacity", "table3", "table3.md"),
         ("overfitting", "hypotheses", "README.md"),

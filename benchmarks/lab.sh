@@ -3,51 +3,18 @@
 # core, at the lowest priority.
 #
 #   benchmarks/lab.sh FOLDER COMMIT    run what is left, from a clean clone of COMMIT in FOLDER
-#   benchmarks/lab.sh FOLDER           only keep the runs that have finished
 #
-# The capacity arm has finished; it is of commit ff53813, whose lab.sh repeats it. The other studies are of commit 0795160.
-#
-# Finished runs are kept without checkpoints in docs/results/lab/runs/*.tar.xz, so that a lab that loses its machine goes on
-# elsewhere: an empty FOLDER gets them first. An interrupted run resumes in the same FOLDER, and begins anew
-# elsewhere. SIGINT ends the lab as it ends `aiayn`: with a checkpoint of each run. AIAYN_DATA names the folder of real text.
+# AIAYN_DATA names the folder of real text. SIGINT ends the lab as it ends `aiayn`: with a checkpoint of each run, which the
+# same command resumes. Plans are frozen in FOLDER; those of docs/results/lab are of the commits that its pages name.
 #
 # A long run may take all cores, before the others, once the plan of its study is frozen; in FOLDER:
 #
 #   clone/.venv/bin/aiayn train sweeps=lab_baselines experiment=baselines/luong seed=1 hydra.mode=RUN paths.runs=$PWD/runs \
 #     paths.cache=$PWD/cache logger=none
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-kept=$here/docs/results/lab/runs
+here=$(cd "$(dirname "$0")/.." && pwd)
 lab=$(mkdir -p "$1/tmp" && cd "$1" && pwd)
-runs=$lab/runs
 export TMPDIR=$lab/tmp # where sweeps lease cores: others do not wait for the lab, which yields to them anyway
-
-restore() { # the newest archive has the newest plans
-  local file
-  mkdir -p "$runs"
-  for file in $(printf '%s\n' "$kept"/*.tar.xz | sort --reverse); do
-    if [[ -e $file ]]; then tar --extract --xz --skip-old-files --directory "$runs" --file "$file"; fi
-  done
-}
-
-# Runs of one archive share much of their text: one archive for all that have finished since the last one.
-keep() ( # in a subshell, which ends the lock
-  local record file known new=()
-  exec 9>"$lab/kept.lock" # two calls at once would keep the same runs twice
-  flock 9
-  mkdir -p "$kept"
-  known=$(for file in "$kept"/*.tar.xz; do if [[ -e $file ]]; then tar --list --xz --file "$file"; fi; done)
-  for record in "$runs"/*/*/*/run.json; do
-    if ! grep -q '"status": "finished"' "$record" 2>/dev/null; then continue; fi
-    record=$(realpath --relative-to="$runs" "$record")
-    if ! grep -qxF "$record" <<<"$known"; then new+=("$(dirname "$record")"); fi
-  done
-  if ((!${#new[@]})); then return; fi
-  file=$kept/$(date --utc +%Y-%m-%dT%H%M%S).tar.xz
-  tar --create --xz --directory "$runs" --sort=name --owner=0 --group=0 --exclude=checkpoints --exclude='.*' \
-    --file "$file.new" registrations "${new[@]}"
-  mv "$file.new" "$file"
-)
 
 # The scheduler's idle class acts within a session alone where the kernel groups processes by sessions, and each run is a
 # session of its own.
@@ -58,31 +25,21 @@ yield() {
   done 2>/dev/null
 }
 
-train() { # overrides
-  (
-    cd "$lab"
-    exec chrt --idle 0 nice -n 19 clone/.venv/bin/aiayn train "$@" "paths.runs=$runs" "paths.cache=$lab/cache" logger=none \
-      hydra/launcher=joblib
-  )
-  keep
-}
+train() ( # overrides
+  cd "$lab"
+  exec chrt --idle 0 nice -n 19 clone/.venv/bin/aiayn train "$@" "paths.runs=$lab/runs" "paths.cache=$lab/cache" logger=none \
+    hydra/launcher=joblib
+)
 
 study() { # sweep
   train "sweeps=$1" hydra.sweeper.stage=pilots
   train "sweeps=$1" hydra.sweeper.stage=runs
 }
 
-restore
-if (($# == 1)); then
-  keep
-  exit
-fi
 if [[ -w /proc/self/autogroup ]]; then
   yield &
   yielding=$!
-  trap 'kill "$yielding" || true; keep' EXIT
-else
-  trap keep EXIT
+  trap 'kill "$yielding" || true' EXIT
 fi
 mkdir -p "$lab/multi30k"
 ln -sf "${AIAYN_DATA:?names the folder of real text}"/multi30k/*.gz "$lab/multi30k"
@@ -93,9 +50,7 @@ done
 if [[ ! -d $lab/clone ]]; then git clone --quiet "$here" "$lab/clone"; fi
 git -C "$lab/clone" checkout --quiet --detach "$2"
 make -C "$lab/clone" .venv/.installed
-study table3_lab_overfitting
-study lab_scaling
-study lab_baselines
+for sweep in table3_lab_capacity table3_lab_overfitting lab_scaling lab_baselines; do study "$sweep"; done
 if [[ ! -d $lab/Revisit-MMT ]]; then
   git clone --quiet https://github.com/LividWo/Revisit-MMT "$lab/Revisit-MMT"
   git -C "$lab/Revisit-MMT" checkout --quiet --detach dc368d0af8d60270b8f4aaa2f3ac58771c551da3

@@ -39,7 +39,7 @@ study() { # sweep
 if [[ -w /proc/self/autogroup ]]; then
   yield &
   yielding=$!
-  trap 'kill "$yielding" || true' EXIT
+  trap 'kill "$yielding" 2>/dev/null || true' EXIT
 fi
 mkdir -p "$lab/multi30k"
 ln -sf "${AIAYN_DATA:?names the folder of real text}"/multi30k/*.gz "$lab/multi30k"

@@ -12,6 +12,10 @@
 #   clone/.venv/bin/aiayn train sweeps=lab_baselines experiment=baselines/luong seed=1 hydra.mode=RUN paths.runs=$PWD/runs \
 #     paths.cache=$PWD/cache logger=none
 set -euo pipefail
+if [[ $# != 2 || ! -d ${AIAYN_DATA:-}/multi30k ]]; then
+  echo "usage: AIAYN_DATA=<folder of real text, with multi30k> $0 FOLDER COMMIT" >&2
+  exit 2
+fi
 here=$(cd "$(dirname "$0")/.." && pwd)
 lab=$(mkdir -p "$1/tmp" && cd "$1" && pwd)
 export TMPDIR=$lab/tmp # where sweeps lease cores: others do not wait for the lab, which yields to them anyway
@@ -42,7 +46,7 @@ if [[ -w /proc/self/autogroup ]]; then
   trap 'kill "$yielding" 2>/dev/null || true' EXIT
 fi
 mkdir -p "$lab/multi30k"
-ln -sf "${AIAYN_DATA:?names the folder of real text}"/multi30k/*.gz "$lab/multi30k"
+ln -sf "$AIAYN_DATA"/multi30k/*.gz "$lab/multi30k"
 for language in en de; do
   gzip --decompress --stdout "$lab/multi30k/train.$language.gz" | sed --quiet 1,15000p | gzip --no-name \
     >"$lab/multi30k/train_15k.$language.gz"

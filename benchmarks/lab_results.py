@@ -7,10 +7,12 @@ others are ignored. The tables take the place of all lines between `<!-- lab -->
 """
 
 import argparse
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from aiayn.errors import UserError
 from aiayn.reports.claim_grids import DECIMALS, claimed, effect_assumed
 from aiayn.reports.deviations import deviations_of
 from aiayn.reports.formats import markdown_table
@@ -32,26 +34,36 @@ def main() -> None:
     parser.add_argument("page", type=Path)
     parser.add_argument("folders", type=Path, nargs="+", help="with published data of studies")
     chosen = parser.parse_args()
-    page = chosen.page.read_text(encoding="utf-8")
-    if not MARKS.search(page):
-        parser.error(
-            f"{chosen.page}: has no lines <!-- lab --> and <!-- end of lab -->; write both where the tables go"
-        )
+    try:
+        page = chosen.page.read_text(encoding="utf-8")
+        if not MARKS.search(page):
+            raise UserError(
+                f"{chosen.page}: has no lines <!-- lab --> and <!-- end of lab -->; write both where the tables go"
+            )
+        text = _tables(chosen.folders, chosen.page.parent)
+    except (UserError, OSError) as error:
+        parser.error(str(error))
+    files.write_text(chosen.page, MARKS.sub(lambda _: text, page))
+
+
+def _tables(folders: Sequence[Path], beside: Path) -> str:
+    """The tables of all studies, with links from a page in the folder `beside`."""
     claims, costs = [], []
-    for folder in (each for each in chosen.folders if (each / ARCHIVE).is_file()):
-        link = f"[{folder.name}]({(folder / 'README.md').relative_to(chosen.page.parent)})"
+    for folder in (each for each in folders if (each / ARCHIVE).is_file()):
+        link = f"[{folder.name}]({Path(os.path.relpath(folder / 'README.md', beside)).as_posix()})"
         with unpacked(folder.resolve(), str(folder)):
             for name in registered_names(Path(RUNS)):
                 study = read_registered(Path(RUNS), name)
                 claims.append(tuple(_claims(study, link)))
                 costs.append((_cost(study, link),))
+    if not claims:
+        raise UserError(f"{', '.join(map(str, folders))}: no published data of a study; state folders that have some")
     headings = ("<study", "<claim", "<verdict", "power", "<assumed", "<measured, with its interval")
     grids = (
         Grid("Claims, with differences of log PPL unless they are of BLEU", headings, tuple(claims)),
         Grid("Studies", ("<study", "<scope", "<frozen", "runs", "deviations", "core-hours", "kWh"), tuple(costs)),
     )
-    text = "".join(f"\n{markdown_table(grid)}\n" for grid in grids) + "\n"
-    files.write_text(chosen.page, MARKS.sub(lambda _: text, page))
+    return "".join(f"\n{markdown_table(grid)}\n" for grid in grids) + "\n"
 
 
 def _claims(study: RegisteredStudy, link: str) -> Iterator[tuple[str, ...]]:

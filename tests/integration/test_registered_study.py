@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,9 @@ def test_a_study_is_reported_as_it_was_planned(copied: Path, say: Say) -> None:
 def test_the_index_of_published_studies_has_verdicts_and_costs(copied: Path, say: Say) -> None:
     assert say("report", "hypotheses", "study=mine", "publish=published").code == 0
     assert "my_conf" not in Path("published/README.md").read_text(), "commands without folders of their machine"
+    with tarfile.open("published/runs.tar.xz") as archive:
+        texts = [archive.extractfile(entry).read().decode() for entry in archive]  # type: ignore[union-attr]
+    assert not any(str(copied) in text or "my_conf" in text for text in texts), "the frozen plan among them"
     (claim,) = reported(say)["claims"]
     page = Path("index.md")
     page.write_text("before\n<!-- lab -->\nold\n<!-- end of lab -->\nafter\n")
@@ -102,6 +106,18 @@ def test_the_index_of_published_studies_has_verdicts_and_costs(copied: Path, say
     assert f"sha256 {read_registration(copied / 'runs', 'mine').sha256[:12]} | 3 of 3, 2 pilots | " in written
     subprocess.run(command, check=True, timeout=SECONDS)
     assert page.read_text() == written
+    absolute = [*command[:2], str(page.absolute()), "published"]
+    subprocess.run(absolute, check=True, timeout=SECONDS)
+    assert page.read_text() == written
+    (copied / "torn").mkdir()
+    (copied / "torn/runs.tar.xz").write_bytes(b"torn")
+    for words in (["index.md", "empty"], ["index.md", "torn"], ["nowhere.md", "published"]):
+        refused = subprocess.run([*command[:2], *words], capture_output=True, text=True, timeout=SECONDS, check=False)
+        assert refused.returncode == 2
+        assert "error: " in refused.stderr.splitlines()[-1]
+        assert page.read_text() == written
+    said = say("report", "hypotheses", "from=published", "study=ours")
+    assert (said.code, said.err) == (2, "aiayn: from=published: study=ours: not in this publication; it has mine\n")
 
 
 def test_the_plan_says_that_it_is_frozen_and_whether_the_file_still_states_it(copied: Path, say: Say) -> None:

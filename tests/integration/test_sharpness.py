@@ -46,6 +46,7 @@ def test_a_transformer_is_measured_before_and_after(
     assert main(["report", "sharpness", *where, "sentences=1000"]) == 0
     out = capsys.readouterr().out
     assert re.findall(r"^ (\w+/\w+) ", out, re.MULTILINE) == ["attention/dot", "table3/base"] * 2
+    assert out.index("Trained\n") < out.index("PPL"), "scores are those of trained models"
     assert main(["report", "sharpness", *where, f"output={tmp_path / 'sharpness.md'}"]) == 0
     assert (tmp_path / "sharpness.md").read_text(encoding="utf-8").count("| attention/dot |") == 2
 

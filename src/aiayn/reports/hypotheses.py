@@ -71,7 +71,7 @@ def _lead(study: RegisteredStudy, deviations: Sequence[Deviation]) -> str:
         early = any(deviation.kind is Kind.early for deviation in deviations)
         late = " The plan was frozen after runs of it had begun: their results may have been known." if early else ""
         return f"All {planned} planned runs are in; {counted(len(deviations), 'deviation')} from the plan.{late}"
-    return f"{len(study.finished)} of {planned} planned runs are in: a look before the end, which is recorded."
+    return f"{len(study.finished)} of {planned} planned runs are in: a look before the end."
 
 
 def _rows(study: RegisteredStudy) -> Grid:

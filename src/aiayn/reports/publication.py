@@ -26,7 +26,7 @@ from aiayn.reports.formats import Document, documents_collected, markdown, show
 from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
-from aiayn.runs.public import public_record
+from aiayn.runs.public import find_secrets, public_config, public_record
 from aiayn.runs.record import json_text, read_record
 from aiayn.runs.registrations import FOLDER, read_registration, registered_names, registration_files
 from aiayn.system import files
@@ -93,7 +93,7 @@ def pack(runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) 
         folder: to write to.
 
     Raises:
-        UserError: a file of a run is missing or damaged.
+        UserError: a file of a run is missing or damaged, or its configuration or record has a secret.
     """
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
@@ -119,10 +119,12 @@ def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[
     for run in {run.path.resolve(): run for run in (*runs, *found)}.values():
         directory = run.entry.directory
         folder = f"{RUNS}/{directory.path.resolve().relative_to(below.resolve())}"
-        record = public_record(json.loads(directory.record.read_text(encoding="utf-8")))
-        yield f"{folder}/{directory.record.name}", json_text(record)
-        content = {**frozen_content(directory.config), "paths": {"runs": RUNS, "cache": "cache"}}
-        yield f"{folder}/{directory.config.name}", yaml.safe_dump(content, sort_keys=False)
+        record = json_text(public_record(json.loads(directory.record.read_text(encoding="utf-8"))))
+        content = yaml.safe_dump(public_config(frozen_content(directory.config)), sort_keys=False)
+        for path, text in ((directory.record, record), (directory.config, content)):
+            for leak in find_secrets(text):
+                raise UserError(f"{path}: would publish {leak}; remove it from the file first")
+            yield f"{folder}/{path.name}", text
         yield f"{folder}/{directory.metrics.name}", _lines(_curve(run))
         if directory.sweeps:
             yield f"{folder}/{directory.sweeps_file.name}", "".join(f"{name}\n" for name in directory.sweeps)
@@ -169,15 +171,17 @@ def published_runs(config: ReportConfig, word: str) -> Iterator[None]:
         studies = registered_names(Path(RUNS))
         if config.study is None and len(studies) == 1:
             config.study = studies[0]
+        if config.study is not None and config.study not in studies:
+            raise UserError(f"study={config.study}: not in this publication; it has {', '.join(studies) or 'none'}")
         yield
 
 
 @contextmanager
 def unpacked(folder: Path, name: str) -> Iterator[None]:
-    """Unpack a publication, and work beside its folder `RUNS`; messages begin with `name`.
+    """Unpack a publication, and work beside its folder `RUNS`; messages begin with `name`, those of the work too.
 
     Raises:
-        UserError: there is no publication, or it is damaged.
+        UserError: there is no publication, or it is damaged; or that of the work.
     """
     archive = folder / ARCHIVE
     with tempfile.TemporaryDirectory(prefix="aiayn-published-") as scratch:
@@ -186,11 +190,16 @@ def unpacked(folder: Path, name: str) -> Iterator[None]:
                 _unpack(packed, Path(scratch))
         except FileNotFoundError:
             raise UserError(f"{name}: no {ARCHIVE} there; aiayn report ... publish=<folder> writes one") from None
+        except NotADirectoryError:
+            raise UserError(f"{name}: not a folder; state the one that has {ARCHIVE}") from None
         except (OSError, tarfile.TarError, lzma.LZMAError, EOFError) as error:
             raise UserError(f"{name}: {ARCHIVE} cannot be unpacked ({error}); fetch it again") from None
         with chdir(scratch):
-            _check_sentences(name)
-            yield
+            try:
+                _check_sentences()
+                yield
+            except UserError as error:
+                raise UserError(f"{name}: {error}") from None
 
 
 def _unpack(packed: tarfile.TarFile, folder: Path) -> None:
@@ -204,7 +213,7 @@ def _unpack(packed: tarfile.TarFile, folder: Path) -> None:
         target.write_bytes(content.read())
 
 
-def _check_sentences(name: str) -> None:
+def _check_sentences() -> None:
     """Compare the perplexity of each run's sentences with its record's."""
     for path in sorted(Path(RUNS).rglob("*.sentences.jsonl")):
         directory = RunDirectory(path.parents[2])
@@ -214,5 +223,5 @@ def _check_sentences(name: str) -> None:
         found = float(perplexities(columns.sum(axis=0)))
         if not math.isclose(found, stated, rel_tol=AGREEMENT):
             raise UserError(
-                f"{name}: {path} has a perplexity of {found:.4f}, its record {stated:.4f}; one of the two was changed"
+                f"{path} has a perplexity of {found:.4f}, its record {stated:.4f}; one of the two was changed"
             )

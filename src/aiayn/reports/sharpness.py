@@ -41,19 +41,18 @@ def _over_seeds(runs: Sequence[AttentionSharpness]) -> AttentionSharpness:
 def grids(comparison: Comparison, stages: Stages) -> Iterator[Grid]:
     """A table for the initial weights, and one for the trained ones."""
     ppl, bleu = comparison.measured.ppl.values, comparison.measured.bleu.values
-    for title, stage in zip(("Before training", "Trained"), stages, strict=True):
+    for title, stage, scores in (("Before training", stages[0], ()), ("Trained", stages[1], ("PPL", "BLEU"))):
         lines = tuple(
             (
                 *names_of(comparison, system),
                 *(f"{each.variance.mean():.2f}" for each in stage[number]),
                 *(f"{each.entropy.mean():.3f}" for each in stage[number]),
-                f"{ppl[number]:.2f}",
-                f"{bleu[number]:.2f}",
+                *((f"{ppl[number]:.2f}", f"{bleu[number]:.2f}") if scores else ()),
             )
             for number, system in enumerate(comparison.systems)
         )
         headings = (f"{measure} {kind}" for measure in ("variance", "entropy") for kind in AttentionSharpness._fields)
-        yield Grid(title, (*name_headings(comparison), *headings, "PPL", "BLEU"), (lines,))
+        yield Grid(title, (*name_headings(comparison), *headings, *scores), (lines,))
 
 
 def document(comparison: Comparison, stages: Stages) -> Document:

@@ -36,6 +36,7 @@ from aiayn.reports.power import Pilots, claim_powers
 from aiayn.reports.registered import ANALYSIS
 from aiayn.reports.study_plan import StudyCosts, StudyPlanView, frozen_remark
 from aiayn.runs.provenance import code_version
+from aiayn.runs.public import public_command
 from aiayn.runs.record import utc_now
 from aiayn.runs.registrations import (
     HASH_DIGITS,
@@ -303,7 +304,7 @@ def _new_registration(
         plan=plan,
         time=utc_now(),
         code=code_version(),
-        command=commands[Stage.runs],
+        command=public_command(commands[Stage.runs]),  # the plan is published with its hash
         pilots=pilots.results(),
         noises=None if noises is None else {metric.value: asdict(noise) for metric, noise in noises.items()},
         powers={claim.id: power for claim, power in zip(claims, powers, strict=True)},

@@ -68,6 +68,7 @@ def test_the_same_runs_make_the_same_file_without_logs_and_paths(runs: Path, tmp
     [
         (["from=nowhere"], "from=nowhere: no runs.tar.xz there"),
         (["from=torn"], "from=torn: runs.tar.xz cannot be unpacked"),
+        (["from=torn/runs.tar.xz"], "from=torn/runs.tar.xz: not a folder; state the one that has runs.tar.xz"),
         (["publish=out", "output=page.md"], "publish=out: writes page and data of runs"),
         (["publish=no/folder"], "there is no folder no"),
     ],
@@ -81,6 +82,17 @@ def test_mistakes_are_one_line(
     assert main(["report", "table3", *words]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert complaint in line
+
+
+def test_a_file_with_a_secret_is_not_published(
+    make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_run("base", curve=FLAT, command="aiayn train +init_from=hub?token=abcdefgh12345678")
+    assert main(["report", "table3", "publish=published"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "run.json: would publish a text like a secret (token=abcdef...); remove it from the file first" in line
+    assert not (tmp_path / "published").exists()
 
 
 @pytest.mark.parametrize("entry", ["../outside.txt", "/tmp/outside.txt", "runs/../../outside.txt"])

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from commands import AIAYN
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path("docs") / "results.md"
-LAB = RESULTS.parent / "results" / "lab"
+PUBLISHED = RESULTS.with_suffix("")
+LAB = PUBLISHED / "lab"
 STUDIES = {
     "baselines": "lab_baselines",
     "capacity": "table3_lab_capacity",
@@ -22,29 +24,32 @@ STUDIES = {
 
 def test_every_published_study_is_recomputed() -> None:
     assert {archive.parent.name for archive in (ROOT / LAB).glob("*/runs.tar.xz")} == set(STUDIES)
+    for folder, study in STUDIES.items():
+        with tarfile.open(ROOT / LAB / folder / "runs.tar.xz") as archive:
+            assert f"runs/registrations/{study}.json" in archive.getnames()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("folder", "report", "page"),
     [
-        ("baselines", "hypotheses", "README.md"),
-        ("baselines", "comparison", "comparison.md"),
-        ("capacity", "hypotheses", "README.md"),
-        ("capacity", "table3", "table3.md"),
-        ("overfitting", "hypotheses", "README.md"),
-        ("overfitting", "table3", "table3.md"),
-        ("scaling", "hypotheses", "README.md"),
+        ("lab/baselines", "hypotheses", "README.md"),
+        ("lab/baselines", "comparison", "comparison.md"),
+        ("lab/capacity", "hypotheses", "README.md"),
+        ("lab/capacity", "table3", "table3.md"),
+        ("lab/overfitting", "hypotheses", "README.md"),
+        ("lab/overfitting", "table3", "table3.md"),
+        ("lab/scaling", "hypotheses", "README.md"),
+        ("reproductions", "reproductions", "README.md"),
     ],
 )
 def test_a_page_is_recomputed_from_the_published_scores(folder: str, report: str, page: str, tmp_path: Path) -> None:
-    published = tmp_path / LAB / folder
-    shutil.copytree(ROOT / LAB / folder, published)
+    published = tmp_path / PUBLISHED / folder
+    shutil.copytree(ROOT / PUBLISHED / folder, published)
     (published / page).unlink()
-    study = [f"study={STUDIES[folder]}"] if report == "hypotheses" else []
-    words = [report, f"from={LAB / folder}", *study, f"output={LAB / folder / page}"]
+    words = [report, f"from={PUBLISHED / folder}", f"output={PUBLISHED / folder / page}"]
     subprocess.run([*AIAYN, "report", *words], cwd=tmp_path, check=True)
-    assert (published / page).read_bytes() == (ROOT / LAB / folder / page).read_bytes()
+    assert (published / page).read_bytes() == (ROOT / PUBLISHED / folder / page).read_bytes()
 
 
 @pytest.mark.long

@@ -26,7 +26,7 @@ from aiayn.reports.formats import Document, documents_collected, markdown, show
 from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
-from aiayn.runs.public import find_secrets, public_config, public_record
+from aiayn.runs.public import check_public_text, public_config, public_record
 from aiayn.runs.record import json_text, read_record
 from aiayn.runs.registrations import FOLDER, read_registration, registered_names, registration_files
 from aiayn.system import files
@@ -122,8 +122,7 @@ def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[
         record = json_text(public_record(json.loads(directory.record.read_text(encoding="utf-8"))))
         content = yaml.safe_dump(public_config(frozen_content(directory.config)), sort_keys=False)
         for path, text in ((directory.record, record), (directory.config, content)):
-            for leak in find_secrets(text):
-                raise UserError(f"{path}: would publish {leak}; remove it from the file first")
+            check_public_text(str(path), text)
             yield f"{folder}/{path.name}", text
         yield f"{folder}/{directory.metrics.name}", _lines(_curve(run))
         if directory.sweeps:

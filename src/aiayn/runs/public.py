@@ -111,5 +111,10 @@ def find_secrets(text: str) -> Iterator[str]:
 def check_public(folder: Path, names: tuple[str, ...]) -> None:
     """Refuse to publish files with secrets or paths of home folders."""
     for name in names:
-        for leak in find_secrets((folder / name).read_text(encoding="utf-8")):
-            raise UserError(f"{name}: would contain {leak}; not published: remove it from the run's files first")
+        check_public_text(name, (folder / name).read_text(encoding="utf-8"))
+
+
+def check_public_text(name: str, text: str) -> None:
+    """Refuse to publish a text, which messages call `name`, with secrets or paths of home folders."""
+    for leak in find_secrets(text):
+        raise UserError(f"{name}: would contain {leak}; not published: remove it from the run's files first")

@@ -91,7 +91,7 @@ def test_a_file_with_a_secret_is_not_published(
     make_run("base", curve=FLAT, command="aiayn train +init_from=hub?token=abcdefgh12345678")
     assert main(["report", "table3", "publish=published"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "run.json: would publish a text like a secret (token=abcdef...); remove it from the file first" in line
+    assert "run.json: would contain a text like a secret (token=abcdef...); not published: remove it" in line
     assert not (tmp_path / "published").exists()
 
 

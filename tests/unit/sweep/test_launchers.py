@@ -21,14 +21,14 @@ def enter(group: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize(
-    "words",
+    ("group", "words"),
     [
-        ("-m", "seed=1,2"),
-        ("-m", "seed=1,2", "hydra/launcher=joblib"),
-        ("-m", "seed=1,2", "hydra/launcher=slurm"),
-        ("sweeps=search", "model.dropout=interval(0.0, 0.4)"),
+        ("torchrun", ("-m", "seed=1,2")),
+        ("srun", ("-m", "seed=1,2")),
+        ("srun", ("-m", "seed=1,2", "hydra/launcher=joblib")),
+        ("torchrun", ("-m", "seed=1,2", "hydra/launcher=slurm")),
+        ("torchrun", ("sweeps=search", "model.dropout=interval(0.0, 0.4)")),
     ],
 )
 def test_a_multirun_in_a_group_is_refused(

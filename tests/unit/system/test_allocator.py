@@ -12,11 +12,12 @@ from aiayn.system.allocator import keep_memory
 def trained() -> list[float]:
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 64))
-    optimizer = torch.optim.Adam(model.parameters())
     for _ in range(5):
-        optimizer.zero_grad()
+        model.zero_grad()
         model(torch.randn(512, 64)).square().mean().backward()
-        optimizer.step()
+        with torch.no_grad():  # by hand: to import torch.optim takes seconds
+            for parameter in model.parameters():
+                parameter -= 0.1 * parameter.grad
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()]).tolist()
 
 before = trained()

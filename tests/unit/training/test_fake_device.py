@@ -50,13 +50,18 @@ OWN_LAYERS = (
 )
 """Experiments with layers that no other has; the rest differ from these in sizes, data or training."""
 
-every_experiment = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name.startswith(OWN_LAYERS) else pytest.mark.long)
+OWN_STEPS = ("table3/base", "baselines/")
+"""Of each class of models: a step of the module and the optimizer does not depend on layers."""
+
+
+def every_experiment(*default: str) -> pytest.MarkDecorator:
+    """All experiments; those whose names do not begin like one of `default` are long tests."""
+    names = [
+        pytest.param(name, marks=() if name.startswith(default) else pytest.mark.long)
         for name in store.options("experiment")
-    ],
-)
+    ]
+    return pytest.mark.parametrize("name", names)
+
 
 PACKING = Counter({"to the host": 2, "from the host": 1})
 """Waits of a recurrent encoder: torch sorts the lengths on the host, where cuDNN reads them. Its layers are one
@@ -81,7 +86,7 @@ def batch(device: torch.device) -> list[FlatTokens]:
     return [FlatTokens.of(each).to(device) for each in (SOURCE, TARGET)]
 
 
-@every_experiment
+@every_experiment(*OWN_LAYERS)
 def test_a_training_step_never_waits_and_gives_the_gradients_of_the_cpu(name: str) -> None:
     model = build(name)
     expected, gradients = loss_and_gradients(model, *batch(torch.device("cpu")))
@@ -113,7 +118,7 @@ def test_a_step_of_a_search_by_base_waits_once(beam_size: int) -> None:
     check_search("table3/base", beam_size=beam_size)
 
 
-@every_experiment
+@every_experiment(*OWN_LAYERS)
 def test_a_step_of_a_search_waits_once(name: str) -> None:
     check_search(name, beam_size=2)
 
@@ -233,7 +238,7 @@ def test_a_step_of_a_constrained_search_waits_once() -> None:
     steps.check(least=10)
 
 
-@every_experiment
+@every_experiment(*OWN_STEPS)
 def test_a_run_of_training_steps_never_waits_and_gives_the_weights_of_the_cpu(name: str) -> None:
     """The module's step, its sums of losses and the optimizer, without Lightning's loop; but for `PACKING`."""
     expected, losses = trained(name, torch.device("cpu"), Counter())

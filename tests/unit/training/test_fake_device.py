@@ -51,7 +51,7 @@ OWN_LAYERS = (
 """Experiments with layers that no other has; the rest differ from these in sizes, data or training."""
 
 OWN_STEPS = ("table3/base", "baselines/")
-"""Of each class of models: a step of the module and the optimizer does not depend on layers."""
+"""Experiments of every class of models; the module's step and the optimizer do not depend on layers."""
 
 
 def every_experiment(*default: str) -> pytest.MarkDecorator:

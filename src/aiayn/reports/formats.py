@@ -113,7 +113,7 @@ def show(document: Document, output: Path | None) -> None:
     for line in document.remarks:
         print_text(line, terminal)
     if document.command:
-        terminal.print(f"\n{document.command}", soft_wrap=True)
+        print_line(f"\n{document.command}", terminal)
 
 
 def json_document(schema: str, content: Mapping[str, Any]) -> str:
@@ -178,9 +178,9 @@ class _Console(Console):
 
 
 def console() -> Console:
-    """As wide as the terminal; wider into a file, so that nothing is cut."""
+    """As wide as the terminal; wider into a file, so that nothing is cut. No text has a code of rich's own."""
     mark_printed()
-    output = _Console(highlight=False, markup=False)
+    output = _Console(highlight=False, markup=False, emoji=False)
     if not output.is_terminal:
         output.width = WIDTH_OF_A_FILE
     return output
@@ -190,7 +190,12 @@ def print_text(text: str, terminal: Console) -> None:
     """Print lines: a terminal wraps them between words, of which long ones such as paths stay whole, to be copied."""
     for line in text.splitlines():
         wrapped = textwrap.wrap(line, terminal.width, break_long_words=False, break_on_hyphens=False)
-        terminal.print("\n".join(wrapped) if terminal.is_terminal else line, soft_wrap=True)
+        print_line("\n".join(wrapped) if terminal.is_terminal else line, terminal)
+
+
+def print_line(text: str, terminal: Console) -> None:
+    """Print text as it is, tabs included, which rich would replace: a command can be copied."""
+    terminal.file.write(f"{text}\n")
 
 
 def print_grid(grid: Grid, terminal: Console) -> None:

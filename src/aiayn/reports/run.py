@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aiayn.errors import UserError
-from aiayn.reports.formats import console, markdown_table, print_text
+from aiayn.reports.formats import console, markdown_table, print_line, print_text
 from aiayn.reports.grid import Grid
 from aiayn.reports.matrix import definitions
 from aiayn.reports.numbers import duration, hours, millions
@@ -34,7 +34,7 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
             print_table(row_table(record), terminal)
             print_text(footer(record), terminal)
         print_text(f"status: {_status(record)}", terminal)
-        terminal.print(f"command: {record.command}", soft_wrap=True)
+        print_line(f"command: {record.command}", terminal)
         print_text(f"code: {_code(record)}", terminal)
         return
     copy = _path_of_record(output)

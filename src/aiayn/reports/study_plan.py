@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.costs.plan import Plan
-from aiayn.reports.formats import console, print_grid, print_json, print_text
+from aiayn.reports.formats import console, print_grid, print_json, print_line, print_text
 from aiayn.reports.numbers import counted
 from aiayn.reports.plan import plain_totals, print_costs
 from aiayn.reports.power import ClaimPower, Pilots, power_grid
@@ -60,7 +60,7 @@ class StudyPlanView:
         for line in (self.pilots.in_words(), *self._failed_gates(), *self._uncertain_gates()):
             print_text(line, output)
         if unfinished := self.pilots.unfinished:
-            output.print(f"{counted(len(unfinished), 'pilot')} not finished: {self.command}", soft_wrap=True)
+            print_line(f"{counted(len(unfinished), 'pilot')} not finished: {self.command}", output)
 
     def _failed_gates(self) -> list[str]:
         return list(self.pilots.failed_gates([each.claim for each in self.powers]))

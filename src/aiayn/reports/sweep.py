@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aiayn.reports.formats import console, print_grid, print_json, print_text
+from aiayn.reports.formats import console, print_grid, print_json, print_line, print_text
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
 from aiayn.reports.status import count_states, plain_counts, plain_entry, scores_of, steps_of
@@ -71,7 +71,7 @@ def print_sweep(jobs: Sequence[SweptJob], *, best: Best | None = None) -> None:
     if best is not None:
         score = f"{best.objective.upper()} {best.value:.2f} (dev)"
         print_text(f"best: {score}, {best.job.directory.path}", output)
-        output.print(best.command, soft_wrap=True)
+        print_line(best.command, output)
 
 
 def _plain(job: SweptJob, entry: Entry | None, state: str) -> dict[str, Any]:

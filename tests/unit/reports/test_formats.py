@@ -1,7 +1,9 @@
-"""No text breaks a table of Markdown or LaTeX."""
+"""No text breaks a table of Markdown or LaTeX, and printing changes none."""
 
+import io
 import re
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.reports.comparability import comparable_runs
-from aiayn.reports.formats import FORMATS, latex_table, latex_text, markdown_table
+from aiayn.reports.formats import FORMATS, console, latex_table, latex_text, markdown_table, print_grid, print_text
 from aiayn.reports.grid import Grid
 from aiayn.reports.tables.table3 import document
 from aiayn.reports.tables.table3_results import report_of
@@ -42,6 +44,21 @@ def test_no_text_breaks_a_table(cells: list[str]) -> None:
     check_latex(latex_table(grid))
     *_, heading, rule, line = markdown_table(grid).splitlines()
     assert len({len(re.findall(r"(?<!\\)\|", each)) for each in (heading, rule, line)}) == 1
+
+
+WRITTEN_AS_CODES = st.sampled_from([":100:", ":on:", "[red]", "[/]", "[link=x]", "1", "'q'", "https://x.y", "|", "é"])
+"""Emoji, markup and what rich would highlight."""
+
+
+@settings(max_examples=40)
+@given(st.lists(WRITTEN_AS_CODES, min_size=1, max_size=4).map(" ".join))
+def test_printing_changes_no_text(text: str) -> None:
+    with redirect_stdout(io.StringIO()) as printed:
+        print_text(f"{text}\t{text}", console())
+        print_grid(Grid(text, (f"<{text}",), (((text,),),)), console())
+    line, *table = printed.getvalue().splitlines()
+    assert line == f"{text}\t{text}"
+    assert "\n".join(table).count(text) == 3
 
 
 def test_what_latex_knows_by_name_is_named() -> None:

@@ -10,18 +10,19 @@ PYTEST_ARGS =
 # neighbouring tests share runs and caches, and takes from others' when it is done.
 WORKERS = auto
 SIDE_BY_SIDE = --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
+# Seconds after which a test of whole sweeps or of a cluster hangs; pyproject.toml has those of all others.
+PATIENT = --timeout=1800 -o faulthandler_timeout=2100
 # Bytecode is written when a module is first imported: of most modules never.
 PIP_INSTALL = install --quiet --no-compile --disable-pip-version-check
 BENCH =
 MODEL = fairseq
 STAGES =
-PART = 1/1
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help demo test smoke test-long test-slurm test-ray test-oracles published test-gpu check format docs notebooks bench gpu tour site release lock clean
+.PHONY: help demo environment test test-quick smoke test-long test-browser test-slurm test-ray test-oracles published test-gpu check format docs notebooks bench gpu tour site release lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
@@ -29,26 +30,34 @@ help:  ## list these targets
 demo: $(INSTALLED)  ## train and score the small embedded example: minutes on a laptop
 	@$(BIN)/aiayn train scale=demo experiment=table3/base
 
+environment: $(INSTALLED)  ## create .venv, or update it
+
 test: $(INSTALLED)  ## run the tests; PYTEST_ARGS="-k masks" narrows it
 	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm and not ray and not smoke and not oracles' $(PYTEST_ARGS)
+
+test-quick: $(INSTALLED)  ## run those of single modules that take no seconds
+	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not slow and not long and not slurm and not ray and not smoke and not oracles' tests/unit tests/config $(PYTEST_ARGS)
 
 smoke: $(INSTALLED)  ## train, resume, evaluate, translate, report: under a minute
 	@$(BIN)/pytest tests/test_smoke.py
 
-test-long: $(INSTALLED)  ## run those of whole sweeps, kills and pages in a browser: minutes more
-	@$(BIN)/pytest $(SIDE_BY_SIDE) -m long $(PYTEST_ARGS)
+test-long: $(INSTALLED)  ## run those of whole sweeps, kills and builds: half an hour
+	@$(BIN)/pytest $(SIDE_BY_SIDE) $(PATIENT) -m 'long and not browser' $(PYTEST_ARGS)
+
+test-browser: $(INSTALLED)  ## run those of pages in Chromium; without one they are skipped
+	@$(BIN)/pytest $(SIDE_BY_SIDE) $(PATIENT) -m browser $(PYTEST_ARGS)
 
 test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; says what it lacks
 	@$(BIN)/python tests/slurm/loopback/cluster.py
-	@AIAYN_REQUIRE_SLURM=1 $(BIN)/pytest -m slurm tests/slurm $(PYTEST_ARGS)
+	@AIAYN_REQUIRE_SLURM=1 $(BIN)/pytest $(PATIENT) -m slurm tests/slurm $(PYTEST_ARGS)
 
 test-ray: $(INSTALLED)  ## run those on a Ray of two nodes, started here; installs the extra and ray[default]
 	@$(BIN)/python tests/ray_cluster/loopback/nodes.py 2>/dev/null || \
 	  $(BIN)/python -m pip $(PIP_INSTALL) --editable '.[ray]' 'ray[default]'
-	@AIAYN_REQUIRE_RAY=1 $(BIN)/pytest -m ray tests/ray_cluster $(PYTEST_ARGS)
+	@AIAYN_REQUIRE_RAY=1 $(BIN)/pytest $(PATIENT) -m ray tests/ray_cluster $(PYTEST_ARGS)
 
 test-oracles: $(INSTALLED)  ## compare with fairseq and transformers, in .venv-oracles; skips a missing library
-	@$(BIN)/pytest -m oracles tests/oracles $(PYTEST_ARGS)
+	@$(BIN)/pytest $(PATIENT) -m oracles tests/oracles $(PYTEST_ARGS)
 
 published: $(INSTALLED)  ## newstest2014 by a published model, with a network: MODEL=fairseq or opus
 	@PYTHONPATH=benchmarks $(BIN)/python tests/oracles/newstest2014.py $(MODEL)
@@ -79,8 +88,8 @@ bench: $(INSTALLED)  ## measure, and write docs/performance.md; BENCH="training 
 gpu:  ## measure on a GPU, without installing: STAGES="agreement speed" narrows it, PYTHON= names the interpreter
 	@PYTHONPATH=src:benchmarks$${PYTHONPATH:+:$$PYTHONPATH} $(PYTHON) benchmarks/gpu.py $(STAGES)
 
-tour: $(INSTALLED)  ## run every command of the README and docs, shortened: minutes; PART=1/3 takes a third of docs
-	@$(BIN)/python tests/support/tour.py --part=$(PART)
+tour: $(INSTALLED)  ## run every command of the README and docs, shortened: half an hour
+	@$(BIN)/python tests/support/tour.py
 
 site: $(INSTALLED)  ## build docs/ as a site into build/site and check its links
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

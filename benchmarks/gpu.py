@@ -66,7 +66,7 @@ def main(words: Sequence[str]) -> int:
 
     given.work.mkdir(parents=True, exist_ok=True)
     given.output.mkdir(parents=True, exist_ok=True)
-    bench, about = Bench(given.device, given.tiny, given.work), _about(given.device)
+    bench, about = Bench(given.device, given.tiny, given.work), about_device(given.device)
     how = {"about": about, "device": given.device, "again": given.again}
     try:
         complete = [
@@ -166,7 +166,7 @@ def _check_device(device: str) -> None:
         raise LostDeviceError("the GPU no longer answers in this process") from error
 
 
-def _about(device: str) -> str:
+def about_device(device: str) -> str:
     import torch
 
     from aiayn.runs import provenance

@@ -174,9 +174,9 @@ class Bench:
         """Train a row of Table 3 on batches with lengths as WMT's; the figures of its last steps."""
         name, steps = f"{row} {mode}", 8 if self.is_tiny else MODES[mode].steps
         counted = self.work / f"shapes-{name.replace(' ', '-')}"
-        text = made_up_text(self.work, sentences=400 if self.is_tiny else 120_000)
+        text = self.speed_text()
         counter = f"+callbacks.shapes={{_target_: gpu_profile.ShapeCounter, path: '{counted}'}}"
-        words = [*self._large(row, text, steps), f"trainer.log_every_n_steps={steps // 16 or 1}", counter]
+        words = [*self.large_run(row, text, steps), f"trainer.log_every_n_steps={steps // 16 or 1}", counter]
         peak = product_flops(self.device, PRODUCT if not self.is_tiny else 64)
         record, run, figures = self.train(f"speed {name}", [*words, *MODES[mode].words])
         speeds = [line["train/tokens_per_second"] for line in _metrics(run) if "train/loss" in line]
@@ -193,7 +193,11 @@ class Bench:
             **figures,
         }
 
-    def _large(self, row: str, text: Sequence[str], steps: int) -> list[str]:
+    def speed_text(self) -> list[str]:
+        """The words that name the text of all runs that measure speed."""
+        return made_up_text(self.work, sentences=400 if self.is_tiny else 120_000)
+
+    def large_run(self, row: str, text: Sequence[str], steps: int) -> list[str]:
         """The words of a run with the paper's sizes and batches, whose end takes little time."""
         tokens = 300 if self.is_tiny else TOKENS
         large = ("scale=paper", f"tokenizer.vocabulary_size={VOCABULARY}", f"model.vocabulary_rows={VOCABULARY}")
@@ -222,7 +226,7 @@ class Bench:
         has_text = "AIAYN_DATA" in os.environ and not self.is_tiny
         text = data_words("news") if has_text else made_up_text(self.work, sentences=400 if self.is_tiny else 120_000)
         recorder = f"{{_target_: gpu_profile.ProfiledSteps, path: '{path}', first: {first}, last: {last}}}"
-        self.train("profile", [*self._large("base", text, steps), BF16, f"+callbacks.profile={recorder}"])
+        self.train("profile", [*self.large_run("base", text, steps), BF16, f"+callbacks.profile={recorder}"])
         found: Figures = json.loads(path.read_text())
         return {"text": "news" if has_text else "made up", "batches": steps, **found}
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from parts import is_in_part, read_part
 
 from aiayn.system.torch_environment import set_torch_environment
 
@@ -71,21 +70,8 @@ def chromium() -> str:
     pytest.skip(reason)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--part` runs a part of the tests that are chosen."""
-    parser.addoption("--part", default="1/1", metavar="N/PARTS", help="run the N-th part of the tests, as in 2/3")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out other parts' tests; whatever takes the fixture `browser` carries its marker, for `-m browser`."""
-    try:
-        part, parts = read_part(config.getoption("--part"))
-    except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
-    others = [item for item in items if not is_in_part(item.nodeid, part, parts)]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if is_in_part(item.nodeid, part, parts)]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever takes the fixture `browser` carries its marker, for `-m browser`."""
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker("browser")

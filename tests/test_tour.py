@@ -33,19 +33,6 @@ def test_reports_are_chosen_by_keys_that_they_take() -> None:
         check_choice(*choice)
 
 
-def test_parts_make_the_whole_and_each_has_the_readme() -> None:
-    def commands(*words: str) -> list[str]:
-        return [line for line in listed(*words).stdout.splitlines() if not line.startswith("  ")]
-
-    whole, readme = commands(), commands(str(TOUR.parents[2] / "README.md"))
-    parts = [commands(f"--part={part}/3") for part in (1, 2, 3)]
-    assert set(whole) == {command for part in parts for command in part}
-    assert all(part[: len(readme)] == readme and len(readme) < len(part) < len(whole) for part in parts)
-    refused = listed("--part=4/3")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "--part=4/3: state a number" in refused.stderr
-
-
 @pytest.mark.parametrize(
     "page",
     [

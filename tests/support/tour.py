@@ -1,8 +1,7 @@
 """Run every command of the README and of docs/, shortened to seconds, in an empty folder, and fail if one fails.
 
 `make tour` runs it. A command without a rule below fails the tour, so that no document shows an untried command;
-`--list` shows what would be run. `--part=1/3` takes the README, on whose runs the others build, and every third page of
-docs/ that has commands.
+`--list` shows what would be run.
 """
 
 import argparse
@@ -21,8 +20,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-
-from parts import read_part
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -76,7 +73,7 @@ class Rule:
 
 RULES = (
     Rule(r"aiayn plan .*", r"\g<0>"),
-    Rule(r"make (demo|test|test-long)", None, "a stage of its own"),
+    Rule(r"make (demo|test|test-long)|nox .*|\.ci/\w+", None, "a stage of its own"),
     Rule(r"pip install .*|\. \.venv/bin/activate", None, "the environment is there already"),
     Rule(r"export PYTHONPATH=\.", None, "the tour's environment has it"),
     Rule(r"export .*|torchrun .*", None, "needs two hosts"),
@@ -243,10 +240,10 @@ def page_commands(path: Path) -> list[str]:
     return found
 
 
-def chosen_pages(part: int, parts: int) -> list[Path]:
-    """The README and every `parts`-th page of docs/ that has commands, from the `part`-th."""
+def all_pages() -> list[Path]:
+    """The README, on whose runs the others build, and the pages of docs/ that have commands."""
     pages = [page for page in sorted(DOCS.glob("*.md")) if page.name not in NOT_RUN and page_commands(page)]
-    return [README, *pages[part - 1 :: parts]]
+    return [README, *pages]
 
 
 def rule_of(command: str) -> Rule | None:
@@ -366,13 +363,9 @@ def main() -> int:
     """Run the tour; the exit code is 1 if a command failed or has no rule."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("pages", nargs="*", type=Path, help="(default: the README and docs/)")
-    parser.add_argument("--part", default="1/1", metavar="N/PARTS", help="the README and the N-th part of docs/")
     parser.add_argument("--list", action="store_true", help="show what would be run, and run nothing")
     arguments = parser.parse_args()
-    try:
-        pages = arguments.pages or chosen_pages(*read_part(arguments.part))
-    except ValueError as error:
-        parser.error(str(error))
+    pages = arguments.pages or all_pages()
     commands = list(dict.fromkeys(command for page in pages for command in page_commands(page.resolve())))
     unknown = [command for command in commands if rule_of(RUN.sub("RUN", command)) is None]
     for command in unknown:

@@ -1,6 +1,10 @@
 """Lock file, citation, container file and workflows agree with pyproject.toml and the Makefile."""
 
+import json
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +22,14 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
 PYTHONS = ("3.11", "3.12", "3.13")
+
+STAGES = {
+    tag: {*re.findall(rf'^@nox\.session\(tags=\["{tag}"\]\)\ndef (\w+)', NOXFILE, re.MULTILINE)}
+    for tag in ("ci", "nightly")
+}
+"""Of noxfile.py, by tag."""
 
 NOT_LOCKED = {"comet", "dev", "site"}
 """Extras with pins of their own, or for developers."""
@@ -95,10 +106,75 @@ def test_workflows_run_targets_that_exist_without_secrets(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     workflow: dict[Any, Any] = yaml.safe_load(text)
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    made = {found[1] for step in steps if (found := re.match(r"make ([a-z-]+)", step.get("run", "")))}
-    assert made <= set(targets)
+    lines = [step.get("run", "") for job in workflow["jobs"].values() for step in job["steps"]]
+    assert {found[1] for line in lines if (found := re.match(r"make ([a-z-]+)", line))} <= set(targets)
+    chosen = [word for line in lines if line.startswith("nox --session ") for word in line.split()[2:]]
+    assert {name for name in chosen if name.isalpha()} <= STAGES["ci"] | STAGES["nightly"]
+    if path.stem == "nightly":
+        assert {*workflow["jobs"]["stage"]["strategy"]["matrix"]["stage"]} == STAGES["nightly"]
     assert workflow["permissions"] == {"contents": "read"}
-    assert all(job["timeout-minutes"] <= 45 for job in workflow["jobs"].values())
-    assert all(re.search(r"@(v\d+|release/v\d+|[0-9a-f]{40})$", step["uses"]) for step in steps if "uses" in step)
+    assert all(job["timeout-minutes"] <= 120 for job in workflow["jobs"].values())
+    used = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
+    assert all(re.search(r"@(v\d+|release/v\d+|[0-9a-f]{40})$", each) for each in used)
     assert "secrets." not in text
+
+
+def test_stages_call_targets_that_exist() -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    called = re.findall(r'(?:make|suite)\(session, "([a-z-]+)"', NOXFILE)
+    assert len(called) >= len(STAGES["ci"] | STAGES["nightly"])
+    assert {*called} <= {*targets}
+
+
+@pytest.mark.slow
+def test_the_nightly_stages_go_on_where_they_stopped(tmp_path: Path) -> None:
+    """Also where a stage fails: the others run, and it is run again."""
+    (tmp_path / "noxfile.py").write_text(NIGHTLY)
+    (tmp_path / ".gitignore").write_text(".cache/\n.nox/\n__pycache__/\nran\nbroken\n")
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "nightly", tmp_path / ".ci" / "nightly")
+    (tmp_path / ".nox" / "nox").mkdir(parents=True)
+    (tmp_path / ".nox" / "nox" / "bin").symlink_to(Path(sys.executable).parent)
+    by = ["-c", "user.name=a", "-c", "user.email=a@localhost"]
+    for words in (["init", "--quiet"], ["add", "."], [*by, "commit", "--quiet", "--message=first"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    ran, kept = tmp_path / "ran", tmp_path / ".cache" / "nightly.json"
+
+    def nightly(*stages: str) -> int:
+        ran.unlink(missing_ok=True)
+        return subprocess.run([tmp_path / ".ci" / "nightly", *stages], cwd=tmp_path, check=False).returncode
+
+    (tmp_path / "broken").touch()
+    assert (nightly(), ran.read_text().split()) == (1, ["first", "second"])
+    assert {name: found["passed"] for name, found in json.loads(kept.read_text()).items()} == {
+        "first": False,
+        "second": True,
+    }
+    (tmp_path / "broken").unlink()
+    assert (nightly(), ran.read_text().split()) == (0, ["first"])
+    assert nightly() == 0
+    assert not ran.exists()
+    assert (nightly("second"), ran.read_text().split()) == (0, ["second"])
+    assert nightly("third") == 2
+    (tmp_path / "noxfile.py").write_text(f"{NIGHTLY}\n")
+    assert (nightly(), ran.read_text().split()) == (0, ["first", "second"])
+    assert all(found["commit"].endswith(" with changes") for found in json.loads(kept.read_text()).values())
+
+
+NIGHTLY = """
+import nox
+from pathlib import Path
+
+def run(session, name):
+    Path("ran").open("a").write(name + "\\n")
+    if name == "first" and Path("broken").exists():
+        session.error("broken")
+
+@nox.session(tags=["nightly"], venv_backend="none")
+def first(session):
+    run(session, "first")
+
+@nox.session(tags=["nightly"], venv_backend="none")
+def second(session):
+    run(session, "second")
+"""

@@ -25,6 +25,7 @@ from aiayn.system.output_format import printed_as
 from aiayn.system.progress import has_bars, has_printed, say
 from aiayn.system.resource_errors import stdout_errors_explained
 from aiayn.system.signals import signals_as_interrupts
+from aiayn.system.streams import open_closed_streams
 from aiayn.system.torch_environment import set_torch_environment
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ Completion: eval "$(aiayn -sc install=bash)"   (zsh and fish likewise)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line, by default the process's own, and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    open_closed_streams()
     set_torch_environment()
     try:
         with signals_as_interrupts(), stdout_errors_explained():

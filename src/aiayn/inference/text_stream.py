@@ -9,6 +9,7 @@ from typing import TypeVar
 from aiayn.data.lines import decoded_lines
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system.progress import Bar
+from aiayn.system.streams import is_output_closed
 
 Item = TypeVar("Item")
 
@@ -57,8 +58,8 @@ def write_lines(lines: Iterable[str]) -> None:
         BrokenPipeError: the reader has closed the pipe.
         RunFailedError: they cannot be written, as on a full disk.
     """
-    if sys.stdout is None:
-        raise RunFailedError("standard output is closed")
+    if is_output_closed():
+        raise RunFailedError("standard output is closed; give it a place, as in > out.txt")
     try:
         sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
         sys.stdout.buffer.flush()

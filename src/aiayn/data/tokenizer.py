@@ -102,6 +102,14 @@ class SubwordTokenizer:
         """Every token by id, in byte-level symbols."""
         return [str(self._backend.id_to_token(number)) for number in range(self.vocabulary_size)]
 
+    def normalized(self, line: str) -> str:
+        """Return a line as `decode` restores it from its ids: in NFC, by the same code that encodes.
+
+        Texts in another form of Unicode are equal to outputs only after this: NFC decomposes letters of Bengali and
+        Hindi that text usually has composed. Python's `unicodedata` may be of another version of Unicode.
+        """
+        return str(self._backend.normalizer.normalize_str(line))
+
     def encode_batch(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each line, without bos and eos."""
         return [encoding.ids for encoding in self._backend.encode_batch_fast(lines, add_special_tokens=False)]

@@ -32,6 +32,10 @@ class WholePieceTokenizer(ABC):
         """Return the text of each sequence of ids."""
         return [self.decode(ids) for ids in batch]
 
+    def normalized(self, line: str) -> str:
+        """Return the line itself: pieces are not normalised, and text is restored as it was given."""
+        return line
+
     def word_starts(self, text: str) -> list[int]:
         """Return the character index of each word, including the space before it."""
         return [0, *(position for position, character in enumerate(text) if character == SPACE and position)]

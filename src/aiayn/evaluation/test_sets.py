@@ -4,7 +4,7 @@
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,20 +19,28 @@ SENTENCES_OF_2014 = 3003
 """Of newstest2014, English-German and English-French alike."""
 
 
-def known_test_sets(sources: Sequence[str], references: Sequence[str], *, languages: str) -> dict[str, list[int]]:
+def known_test_sets(
+    sources: Sequence[str],
+    references: Sequence[str],
+    *,
+    languages: str,
+    normalized: Callable[[str], str] = lambda line: line,
+) -> dict[str, list[int]]:
     """The indices of the sentences of each test set that the split contains completely.
 
     Args:
         sources: of the split.
         references: one for each.
         languages: as in en-de.
+        normalized: the form of Unicode in which sentences are compared, such as the tokenizer's.
     """
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, (source, reference) in enumerate(zip(sources, references, strict=True)):
-        places[_spaced(source), _spaced(reference)].append(number)
+        places[_spaced(normalized(source)), _spaced(normalized(reference))].append(number)
     found: dict[str, list[int]] = {}
     for name in NAMES:
-        pairs = _kept(name, languages)
+        kept = _kept(name, languages)
+        pairs = [(_spaced(normalized(source)), _spaced(normalized(reference))) for source, reference in kept]
         if pairs and all(count <= len(places[pair]) for pair, count in Counter(pairs).items()):
             left = {pair: iter(places[pair]) for pair in pairs}
             found[name] = [next(left[pair]) for pair in pairs]
@@ -46,6 +54,7 @@ def on_test_sets(
     *,
     languages: tuple[str, str],
     signature: str,
+    normalized: Callable[[str], str] = lambda line: line,
 ) -> dict[str, Score]:
     """BLEU on each test set that the split contains, as `bleu_wmt14` and `bleu_wmt14_full`.
 
@@ -55,14 +64,16 @@ def on_test_sets(
         references: one for each.
         languages: of both sides.
         signature: of the BLEU of the statistics.
+        normalized: see `known_test_sets`.
     """
     pair = "-".join(languages)
+    found = known_test_sets(sources, references, languages=pair, normalized=normalized)
     return {
         f"bleu_{name.replace('/', '_')}": Score(
             bleu_from_statistics(statistics[numbers]),
             signature.replace("nrefs:1|", f"nrefs:1|test:{name}|lang:{pair}|"),
         )
-        for name, numbers in known_test_sets(sources, references, languages=pair).items()
+        for name, numbers in found.items()
     }
 
 
@@ -83,7 +94,7 @@ def _kept(name: str, languages: str) -> list[tuple[str, str]]:
     if not all(path.is_file() for path in paths):
         return []
     sources, references = (path.read_text(encoding="utf-8").split("\n")[:-1] for path in paths)
-    return [(_spaced(source), _spaced(reference)) for source, reference in zip(sources, references, strict=False)]
+    return list(zip(sources, references, strict=False))
 
 
 def _spaced(line: str) -> str:

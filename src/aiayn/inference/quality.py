@@ -37,18 +37,26 @@ def quality_of(data: PreparedData, split: PreparedSplit, outputs: Sequence[str],
 
 
 def _quality_of_translations(data: PreparedData, split: PreparedSplit, outputs: Sequence[str]) -> Quality:
-    references = split.target_lines()
+    references = data.references(split)
     tokenize = data.bleu_tokenize
     statistics = sentence_statistics(outputs, references, tokenize=tokenize)
-    bleu = corpus_bleu(outputs, references, tokenize=tokenize)
-    matrix = quick_matrix(Translations(outputs, references, data.languages[1], pretokenized=data.pretokenized))
+    scores = {"bleu": corpus_bleu(outputs, references, tokenize=tokenize), "chrf": corpus_chrf(outputs, references)}
+    scores |= quick_matrix(Translations(outputs, references, data.languages[1], pretokenized=data.pretokenized))
     if not data.pretokenized:
-        sources = split.source_lines()
-        matrix |= on_test_sets(statistics, sources, references, languages=data.languages, signature=bleu.signature)
+        scores |= on_test_sets(
+            statistics,
+            split.source_lines(),
+            references,
+            languages=data.languages,
+            signature=scores["bleu"].signature,
+            normalized=data.tokenizer.normalized,
+        )
+    if references != split.target_lines():  # told apart from scores against the text as it is
+        scores = {name: Score(score.score, f"{score.signature}|refs:nfc") for name, score in scores.items()}
     return Quality(
-        bleu=bleu,
-        chrf=corpus_chrf(outputs, references),
-        matrix=matrix,
+        bleu=scores.pop("bleu"),
+        chrf=scores.pop("chrf"),
+        matrix=scores,
         sentences=[(tuple(counts), None) for counts in statistics.tolist()],
     )
 

@@ -42,7 +42,7 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
     model = runs.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
     split = data.split("dev", limit=runs.config.decoding.limit_sentences)
     decoder = _Decoder(model, split.source, data.tokenizer, runs.config.decoding, device)
-    scorer = _Scorer(split.target_lines(), data.bleu_tokenize)
+    scorer = _Scorer(data.references(split), data.bleu_tokenize)
     ranked: dict[DecodingSetting, list[str]] = {}
     for beam_size in beam_sizes:
         ranked |= decoder.by_alpha(beam_size, alphas)

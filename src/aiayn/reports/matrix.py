@@ -69,11 +69,11 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
         found = recorded.by_definition
         if data is not None:
             lines = data.split(split, limit=recorded.sentences)
-            sources, references, hypotheses = lines.source_lines(), lines.target_lines(), evaluation.hypotheses(split)
+            sources, references, hypotheses = lines.source_lines(), data.references(lines), evaluation.hypotheses(split)
             text = Translations(hypotheses, references, data.languages[1], data.pretokenized, sources)
             found = found | slow_scores(text, metrics, comet_model=comet_model)
             pair = "-".join(data.languages)
-            known = known_test_sets(sources, references, languages=pair)
+            known = known_test_sets(sources, references, languages=pair, normalized=data.tokenizer.normalized)
             line = None if data.pretokenized else remedy(recorded.sentences, known, languages=pair)
             remarks += [f"{split}: {line}"] if line else []
         scores[split] = {name: found[name] for name in TITLES if name in found}

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from aiayn.config.report_schema import CompareConfig
 from aiayn.data.corpora.corpus import HELD_OUT, Split
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.data.preparation.word_counts import training_counts, words_of
+from aiayn.data.preparation.word_counts import training_counts
+from aiayn.data.words import words_of
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
@@ -197,7 +198,7 @@ def _texts(first: Evaluation, second: Evaluation, split: Split, cache: Path) -> 
         return None
     lines = data.split(split, limit=first.scores[split].sentences)
     hypotheses = first.hypotheses(split), second.hypotheses(split)
-    return _Texts(data, lines.source_lines(), lines.target_lines(), hypotheses)
+    return _Texts(data, lines.source_lines(), data.references(lines), hypotheses)
 
 
 def _by_length(scored: _Scored, lengths: Sequence[int]) -> Iterator[Bucket]:

@@ -65,5 +65,5 @@ def sample_rows(
     rows = read_sentence_scores(path.with_name("test.sentences.jsonl"))
     values = [sentence_quality(row) for row in rows]
     test = data.split("test", limit=scores.sentences)
-    sources, references = test.source_lines(), test.target_lines()
+    sources, references = test.source_lines(), data.references(test)
     return [(sources[i], references[i], hypotheses[i], values[i]) for i in representative_sample(values, count)]

@@ -35,7 +35,7 @@ class ValidationSample:
         self._sources = split.source.only(mask)
         is_parsing = data.task == "parsing"
         self.metric = "val/f1" if is_parsing else "val/bleu_none" if data.pretokenized else "val/bleu"
-        sides = split.source_lines(), split.gold_trees() if is_parsing else split.target_lines()
+        sides = split.source_lines(), split.gold_trees() if is_parsing else data.references(split)
         self._lines = [[side[index] for index in chosen] for side in sides]
 
     def score(self, model: TranslationModel[Any], *, device: torch.device) -> float:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aiayn.data.corpora.corpus import Corpus
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
-from aiayn.data.preparation.word_counts import training_counts, words_of
+from aiayn.data.preparation.word_counts import training_counts
 
 
 def test_counts_are_those_of_the_text(pairs_corpus: Callable[..., Corpus], tmp_path: Path) -> None:
@@ -16,8 +16,3 @@ def test_counts_are_those_of_the_text(pairs_corpus: Callable[..., Corpus], tmp_p
     counts = training_counts(data, {"Hund", "ein", "Katze", "über", "Straße", "dropped"}, advance=told.append)
     assert counts == {"Hund": 3, "ein": 1, "Katze": 0, "über": 1, "Straße": 1, "dropped": 0}
     assert sum(told) == len(data.split("train")) == 3
-
-
-def test_words_are_runs_of_letters_and_digits() -> None:
-    assert words_of("Der 3. Hund-Haus' „Größe“ ist 3,5!") == ["Der", "3", "Hund", "Haus", "Größe", "ist", "3", "5"]
-    assert words_of(" – …") == []

@@ -1,6 +1,5 @@
 """Criteria for dropping training pairs, and the overlap of training pairs with dev and test."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from aiayn.data.corpora.corpus import HELD_OUT, Split
 from aiayn.data.lines import TextPairs
+from aiayn.data.words import letters_of, words_of
 from aiayn.errors import UserError
 
 REASONS: Final = ("empty", "contaminated", "language", "too_long", "ratio", "duplicate")
@@ -22,8 +22,6 @@ EXAMPLES = 5
 
 PLACES: Final = tuple(f"{split}.{side}" for split in HELD_OUT for side in ("source", "target"))
 """The sides of dev and test."""
-_WORD = re.compile(r"\w+")
-_LETTERS = re.compile(r"[^\W\d_]+")
 _FEWEST = 3
 """Function words of another language that a sentence must have; names and titles have fewer."""
 
@@ -66,7 +64,7 @@ def is_in_another_language(sentence: str, language: str) -> bool:
 
     Most short sentences, and all of unsupported languages, pass.
     """
-    words = _LETTERS.findall(sentence.casefold())
+    words = letters_of(unicodedata.normalize("NFC", sentence).casefold())
     own = sum(map(FUNCTION_WORDS[language].__contains__, words))
     return any(
         sum(map(others.__contains__, words)) >= max(_FEWEST, 2 * own + 1)
@@ -86,7 +84,7 @@ def check_languages(*languages: str) -> None:
 
 def normalized(sentence: str) -> str:
     """Return the words of a sentence in NFKC without case, punctuation and spacing; may be empty."""
-    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", sentence).casefold()))
+    return " ".join(words_of(unicodedata.normalize("NFKC", sentence).casefold()))
 
 
 @final

@@ -56,7 +56,10 @@ class PreparationSettings:
 
     def described(self) -> dict[str, Any]:
         """Return the settings as plain values; a UserError if the file of a vocabulary cannot be read."""
-        return asdict(self) | {"given": self.given and self.given.described()}
+        settings = asdict(self) | {"given": self.given and self.given.described()}
+        if self.filters.contaminated:  # what counts as a word decides which pairs are left
+            settings["filters"]["words"] = "L M N"
+        return settings
 
 
 @final
@@ -112,6 +115,10 @@ class PreparedData:
     def split(self, name: Split, *, limit: int | None = None) -> PreparedSplit:
         """Return the pairs of one split, or its first `limit` pairs."""
         return PreparedSplit(self.directory, name, limit)
+
+    def references(self, split: PreparedSplit) -> list[str]:
+        """Return the target sentences of dev or test as translations are scored: normalised, as outputs are."""
+        return list(map(self.tokenizer.normalized, split.target_lines()))
 
 
 def prepare(

@@ -39,7 +39,7 @@ class PreparedSplit:
         return self._lines("source.txt")
 
     def target_lines(self) -> list[str]:
-        """Return the raw target sentences, which are the references of translations."""
+        """Return the raw target sentences; see `PreparedData.references`."""
         return self._lines("target.txt")
 
     def gold_trees(self) -> list[str]:

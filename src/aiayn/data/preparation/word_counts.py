@@ -1,22 +1,20 @@
 """Word frequencies in the training corpus."""
 
-import re
 from collections.abc import Callable, Collection
 from itertools import islice
 
 from aiayn.data.preparation.prepared import PreparedData
+from aiayn.data.words import words_of
 
-_WORD = re.compile(r"\w+")
 _CHUNK = 2_000  # sentences decoded at a time; bounds the memory
 
 
-def words_of(line: str) -> list[str]:
-    """Return the runs of letters and digits in a line."""
-    return _WORD.findall(line)
-
-
 def training_counts(
-    data: PreparedData, words: Collection[str], *, advance: Callable[[int], object] = lambda _: None
+    data: PreparedData,
+    words: Collection[str],
+    *,
+    words_of: Callable[[str], list[str]] = words_of,
+    advance: Callable[[int], object] = lambda _: None,
 ) -> dict[str, int]:
     """Count words, as of `words_of`, in the target side of the training split, whose token ids are decoded.
 

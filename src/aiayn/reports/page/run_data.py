@@ -136,7 +136,7 @@ def read_samples(hypotheses: Path, modified: int, data: PreparedData) -> tuple[S
         raise UserError(
             f"{hypotheses}: {len(translations)} sentences where there are {len(rows)} scores; evaluate the run again"
         )
-    sources, references = split.source_lines(), split.target_lines()
+    sources, references = split.source_lines(), data.references(split)
     scores = [sentence_quality(row) for row in rows]
     name = "BLEU" if all(row.brackets is None for row in rows) else "F1"
     # Of equal scores, that of the longer sentence is the better one.

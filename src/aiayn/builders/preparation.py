@@ -34,13 +34,13 @@ class Preparation:
     seconds: float
 
 
-def prepare_data(config: TrainConfig) -> PreparedData:
+def prepare_data(config: TrainConfig, *, trained_on: str | None = None) -> PreparedData:
     """The prepared corpus of a run, shared by later runs and all ranks; errors are those of `prepare`."""
-    return prepare_in_cache(config).data
+    return prepare_in_cache(config, trained_on=trained_on).data
 
 
-def prepare_in_cache(config: TrainConfig) -> Preparation:
-    """Prepare a run's corpus unless the cache holds it."""
+def prepare_in_cache(config: TrainConfig, *, trained_on: str | None = None) -> Preparation:
+    """Prepare a run's corpus unless the cache holds it; `trained_on` is the fingerprint in the run's record, if any."""
     started = time.perf_counter()
     cache = Path(config.paths.cache)
     corpus = build_corpus(config.data, cache=cache)
@@ -49,6 +49,7 @@ def prepare_in_cache(config: TrainConfig) -> Preparation:
             corpus,
             settings=preparation_settings(config),
             cache=cache,
+            trained_on=trained_on,
             processes=config.launch.preparation_processes,
             progress=bar.show,
         )

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeAlias, final
 
@@ -22,6 +23,15 @@ _NO_TEXT = Regex("|".join((*_SPECIAL_TOKENS, _CONTINUATION)))
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 _LONGEST_WORD = 64  # bytes; matching takes time quadratic in the length of a word
 _MODEL_TYPES = ("BPE", "WordPiece")
+
+# The words of `ByteLevel`, but a letter keeps its combining marks, and the joiners inside its word.
+_JOINER = "[\u200c\u200d]"
+_LETTERS = rf"\p{{L}}(?:[\p{{L}}\p{{M}}]|{_JOINER}(?=[\p{{L}}\p{{M}}])|(?<=\p{{M}}){_JOINER})*"
+_WORDS = Regex(rf"'(?:[stmd]|re|ve|ll)(?!\p{{M}})| ?{_LETTERS}| ?\p{{N}}+| ?[^\s\p{{L}}\p{{N}}]+|\s+(?!\S)|\s+")
+_KEPT = Regex(rf"(?<=\p{{L}})(?:\p{{M}}|{_JOINER}(?=[\p{{L}}\p{{M}}]))")
+"""Marks and joiners before which `ByteLevel` would cut."""
+_FIRST_MARK = "\N{COMBINING GRAVE ACCENT}"
+"""The first combining character of Unicode."""
 
 # After parallel encoding, a fork warns if this is unset, and its child deadlocks if it is true.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -69,9 +79,12 @@ class SubwordTokenizer:
             )
         backend = Tokenizer(models.BPE())
         backend.normalizer = normalizers.NFC()
-        backend.pre_tokenizer = _word_splitter(kind, pretokenized=pretokenized)
+        backend.pre_tokenizer = _word_splitter(kind, pretokenized=pretokenized, keeps_marks=True)
         backend.decoder = decoders.Sequence([decoders.Replace(_NO_TEXT, ""), decoders.ByteLevel()])
-        backend.train_from_iterator(lines, _trainer(kind, vocabulary_size))
+        text = _WatchedText(lines)
+        backend.train_from_iterator(text, _trainer(kind, vocabulary_size))
+        # Words without marks are the same by both patterns; such text keeps the file of earlier versions.
+        backend.pre_tokenizer = _word_splitter(kind, pretokenized=pretokenized, keeps_marks=text.has_marks)
         return cls(_longest_match(backend) if kind == "word_piece" else _without_added_tokens(backend))
 
     @classmethod
@@ -131,8 +144,25 @@ class SubwordTokenizer:
         ]
 
     def word_starts(self, text: str) -> list[int]:
-        """Return the character index of each word, including the space before it, in text that is not normalised."""
-        return [start for _, (start, _) in self._backend.pre_tokenizer.pre_tokenize_str(text)]
+        """Return the character index of each word, including the space before it, in text that is not normalised.
+
+        Words are whole also where an earlier version has learned from words that were cut at their marks.
+        """
+        return [start for _, (start, _) in self._words.pre_tokenize_str(text)]
+
+    @cached_property
+    def cuts_words(self) -> bool:
+        """Whether words with combining marks are cut before them, and some entry has such a mark."""
+        cut = self._backend.pre_tokenizer.pre_tokenize_str("e\N{COMBINING DOT BELOW}")
+        entries = "\n".join(piece.decode(errors="ignore") for piece in self.as_bytes(range(self.vocabulary_size)))
+        return len(cut) > 1 and normalizers.Replace(Regex(rf"\p{{M}}|{_JOINER}"), "").normalize_str(entries) != entries
+
+    @cached_property
+    def _words(self) -> pre_tokenizers.PreTokenizer:
+        pretokenized = len(self._backend.pre_tokenizer.pre_tokenize_str("a.a")) == 1
+        return (
+            pre_tokenizers.Split(" ", "merged_with_next") if pretokenized else pre_tokenizers.Split(_WORDS, "isolated")
+        )
 
 
 def _byte_symbols() -> dict[str, int]:
@@ -155,12 +185,35 @@ def _trainer(kind: TokenizerKind, vocabulary_size: int) -> trainers.BpeTrainer:
     return trainers.BpeTrainer(vocab_size=vocabulary_size, initial_alphabet=_BYTES, show_progress=False, **options)
 
 
-def _word_splitter(kind: TokenizerKind, *, pretokenized: bool) -> pre_tokenizers.PreTokenizer:
+def has_kept_marks(line: str) -> bool:
+    """Whether words of a line have marks or joiners that an earlier version cut them at."""
+    if max(line, default="") < _FIRST_MARK:
+        return False
+    composed = normalizers.NFC().normalize_str(line)
+    return bool(normalizers.Replace(_KEPT, "").normalize_str(composed) != composed)
+
+
+class _WatchedText:
+    """Lines, and whether those read so far have marks inside words."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.has_marks = False
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.has_marks = self.has_marks or has_kept_marks(line)
+            yield line
+
+
+def _word_splitter(kind: TokenizerKind, *, pretokenized: bool, keeps_marks: bool) -> pre_tokenizers.PreTokenizer:
     """Split lines into words, each with the space before it, in byte-level symbols."""
     steps: list[pre_tokenizers.PreTokenizer] = []
     if pretokenized:
         steps.append(pre_tokenizers.Split(" ", "merged_with_next"))
-    steps.append(pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not pretokenized))
+    elif keeps_marks:
+        steps.append(pre_tokenizers.Split(_WORDS, "isolated"))
+    steps.append(pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not pretokenized and not keeps_marks))
     if kind == "word_piece":
         steps.append(pre_tokenizers.Split(Regex(f".{{{_LONGEST_WORD}}}"), "isolated"))
     return pre_tokenizers.Sequence(steps) if len(steps) > 1 else steps[0]

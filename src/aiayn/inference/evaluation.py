@@ -72,7 +72,7 @@ def training_data(runs: OpenedRuns) -> PreparedData:
             f"run={first.directory.path}: was imported without a test set; import it again with test.source=... and "
             "test.target=..., or take aiayn translate"
         )
-    data = prepare_data(first.config)
+    data = prepare_data(first.config, trained_on=first.record.data_fingerprint)
     if first.record.data_fingerprint != data.fingerprint:
         raise UserError(
             f"run={first.directory.path}: trained on data {first.record.data_fingerprint}, "

@@ -160,7 +160,8 @@ def _decoded(
     run: RecordedRun, config: TrainConfig, directory: RunDirectory, checkpoint: Path
 ) -> dict[str, SplitScores]:
     """Decode and score with the weights of the checkpoint, in the directory of the replay."""
-    data, device, record = prepare_data(config), device_of(config), run.record
+    device, record = device_of(config), run.record
+    data = prepare_data(config, trained_on=record.data_fingerprint)
     allow_tf32(bool(record.tf32))
     model = build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
     load_weights(model, checkpoint, key="record", provenance=record.provenance)
@@ -179,7 +180,8 @@ def _decoded(
 
 def _rescored(run: RecordedRun, config: TrainConfig, directory: RunDirectory, name: Split) -> SplitScores:
     """Score the stored hypotheses of a split; the likelihoods are the stored ones."""
-    recorded, data = run.record.scores[name], prepare_data(config)
+    recorded = run.record.scores[name]
+    data = prepare_data(config, trained_on=run.record.data_fingerprint)
     split = data.split(name, limit=scored_sentences(config))
     hypotheses, rows = run.hypotheses(name) or [], run.sentences(name)
     if len(hypotheses) != len(split):

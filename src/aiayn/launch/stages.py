@@ -91,7 +91,7 @@ def run_stages(job: Job) -> None:
     check_tracker(config.logger)
     start = start_weights(config)
     job.write_record()
-    data = prepare_data(config)
+    data = prepare_data(config, trained_on=record.data_fingerprint)
     _check_same(job.group, {"the prepared data": data.fingerprint}, "let all hosts read the same files")
     if record.data_fingerprint not in (None, data.fingerprint):
         raise UserError(

@@ -1,18 +1,23 @@
 """Prepared data is complete, prepared once, and verified."""
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_letters
+from typing import Any
 from unittest import TestCase
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
-from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
+from aiayn.data.preparation.atomic_cache import MANIFEST, open_or_build, read_verified
+from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, peek_prepared, prepare
+from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.errors import UserError
 
 CorpusMaker = Callable[..., Corpus]
@@ -218,3 +223,65 @@ def test_any_damage_is_detected_and_repaired(
     assert [str(damaged.parent) in message for message in logged.output] == [True]
     assert files_of(mended.directory) == files_of(prepared.directory)
     assert files_of(damaged.parent) == files_of(prepared.directory.parent.parent / damaged.parent.relative_to(cache))
+
+
+# Folders of versions that cut words at their marks
+
+HINDI = [("वह दिन था", "he came"), ("यह किताबें हैं", "these are books")] * 30
+EMOJI = [("✔\ufe0f ✔\ufe0f", "done \u200cit"), ("✔\ufe0f done", "✔\ufe0f")] * 30
+
+
+def made_earlier(cache: Path, data: PreparedData, tokenizer: SubwordTokenizer) -> str:
+    """Replace the tokenizer of a cache's folders, and return the fingerprint of the prepared one."""
+    for directory in (*(cache / "tokenizers").glob("[!.]*[!k]"), data.directory):
+        parts = {path.name: path.read_bytes() for path in directory.iterdir() if path.name != MANIFEST}
+        entries = read_verified(directory)
+        for key in ("whole_words", "files", "fingerprint", "manifest_sha256"):
+            entries.pop(key, None)
+        shutil.rmtree(directory)
+
+        def build(folder: Path, parts: dict[str, bytes] = parts, entries: dict[str, Any] = entries) -> dict[str, Any]:
+            for name, content in parts.items():
+                (folder / name).write_bytes(content)
+            tokenizer.save(folder / "tokenizer.json")
+            return entries
+
+        manifest = open_or_build(directory, build)
+    return str(manifest["fingerprint"])
+
+
+def earlier_tokenizer(lines: list[str]) -> SubwordTokenizer:
+    """Learned from words that were cut at their marks."""
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    special, alphabet = ["⟨pad⟩", "⟨bos⟩", "⟨eos⟩"], sorted(pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, initial_alphabet=alphabet, special_tokens=special, show_progress=False
+    )
+    backend.train_from_iterator(lines, trainer)
+    return SubwordTokenizer.from_document({**json.loads(backend.to_str()), "added_tokens": []})
+
+
+def test_a_cache_whose_words_were_cut_at_marks_is_not_used_again(pairs_corpus: CorpusMaker, tmp_path: Path) -> None:
+    corpus, wide = pairs_corpus(HINDI), replace(SETTINGS, vocabulary_size=400)
+    right = prepare(corpus, settings=wide, cache=tmp_path)
+    earlier = made_earlier(tmp_path, right, earlier_tokenizer([line for pair in HINDI for line in pair]))
+    again = prepare(corpus, settings=wide, cache=tmp_path)
+    assert again.fingerprint == right.fingerprint != earlier
+    assert again.directory != right.directory
+    assert prepare(corpus, settings=wide, cache=tmp_path).directory == again.directory
+    kept = prepare(corpus, settings=wide, cache=tmp_path, trained_on=earlier)
+    assert (kept.fingerprint, kept.directory) == (earlier, right.directory), "a run that began on it goes on with it"
+    found = peek_prepared(tmp_path, wide, lambda _: True)
+    assert found is not None
+    assert found.fingerprint == right.fingerprint
+
+
+def test_a_cache_of_earlier_versions_without_marks_in_words_stays_in_use(
+    pairs_corpus: CorpusMaker, tmp_path: Path
+) -> None:
+    corpus, wide = pairs_corpus(EMOJI), replace(SETTINGS, vocabulary_size=400)
+    data = prepare(corpus, settings=wide, cache=tmp_path)
+    earlier = made_earlier(tmp_path, data, earlier_tokenizer([line for pair in EMOJI for line in pair]))
+    again = prepare(corpus, settings=wide, cache=tmp_path)
+    assert (again.fingerprint, again.directory) == (earlier, data.directory)

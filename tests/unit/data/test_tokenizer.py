@@ -1,5 +1,6 @@
 """The tokenizer is lossless, and training is deterministic."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -7,13 +8,17 @@ import re
 import subprocess
 import sys
 import unicodedata
+from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, pre_tokenizers
 
+from aiayn.data.grammar.corpora import GrammarCorpus
+from aiayn.data.lines import file_lines
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
 from aiayn.data.vocabulary import load_tokenizer
 from aiayn.errors import UserError
@@ -151,6 +156,121 @@ def test_word_pieces_are_the_longest_that_match(line: str) -> None:
                 expected.append(pieces[prefix + part[done:end]])
                 done = end
     assert tokenizer.encode_batch([line]) == [expected]
+
+
+# Words and marks
+
+WORDS = {
+    "hi": "वह दिन ज्ञान किताबें पढ़ता हिन्दी क्\u200dष",
+    "bn": "আমি বাংলায় পড়ি বিদ্যালয়ে",
+    "ta": "தமிழ் மொழியில் படிக்கிறேன்",
+    "ml": "അവന്\u200d മലയാളം",
+    "my": "မြန်မာ ဘာသာ",
+    "th": "ป่าอยู่ไกล ป้าน้ำ",
+    "he": "שָׁלוֹם עֲלֵיכֶם",
+    "ar": "كِتَابٌ مُدَرِّسٌ",
+    "fa": "می\u200cخواهم کتاب\u200cها",
+    "yo": "ẹ́gbọ́n ọ̀rọ̀",
+    "apostrophe": "'s\u0329oro",
+}
+
+
+@pytest.mark.parametrize("language", WORDS)
+def test_a_word_keeps_its_combining_marks(kind: TokenizerKind, language: str) -> None:
+    words = [f" {word}" for word in unicodedata.normalize("NFC", WORDS[language]).removeprefix("'").split()]
+    tokenizer = trained([f"x{''.join(words)}, 12{words[0]}."] * 50, kind, pretokenized=False, pieces=300)
+    assert [len(ids) for ids in tokenizer.encode_batch(words)] == [1] * len(words)
+    line = f"x{''.join(words)}, 12{words[0]}."
+    ends = [*tokenizer.word_starts(line), len(line)]
+    expected = ["x", *words, ",", " 12", words[0], "."]
+    assert [line[start:end] for start, end in pairwise(ends)] == expected
+    assert tokenizer.decode(tokenizer.encode_batch([line])[0]) == unicodedata.normalize("NFC", line)
+
+
+@given(any_text)
+@example("it's 's\u0329 e\u0323\u0301x \u200c\u200d क्\u200d 1\ufe0f\u20e3 ✔\ufe0f")
+def test_no_word_begins_between_a_letter_and_its_mark(line: str) -> None:
+    starts = trained(LINES, "byte_pair", pretokenized=False, pieces=0).word_starts(line)
+    assert starts == sorted({*starts})
+    assert not [start for start in starts if start and kinds(line[start - 1 : start + 1]) == "LM"]
+
+
+@given(any_text)
+@example("don't  we'll ✔\ufe0f 1\ufe0f\u20e3 Einträge\u200c in \u0301")
+def test_text_without_marks_in_words_is_split_as_by_earlier_versions(line: str) -> None:
+    splitter = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    starts = [start for _, (start, _) in splitter.pre_tokenize_str(line)]
+    found = trained(LINES, "byte_pair", pretokenized=False, pieces=0).word_starts(line)
+    assert found == starts or re.search("LM|LJ[LM]", kinds(line))
+
+
+def kinds(line: str) -> str:
+    """A letter for each character: L letters, M marks, J joiners, and others."""
+    return "".join("J" if each in "\u200c\u200d" else unicodedata.category(each)[0] for each in line)
+
+
+def test_a_tokenizer_of_text_without_marks_in_words_is_saved_as_by_earlier_versions(kind: TokenizerKind) -> None:
+    lines = [*LINES, "✔\ufe0f 1\ufe0f\u20e3 Einträge\u200c in", "a\u030a"]
+    assert "Split" not in json.dumps(splitter_of(trained(lines, "byte_pair", pretokenized=False, pieces=41)))
+    new = splitter_of(trained([*lines, "दिन"], "byte_pair", pretokenized=False, pieces=41))
+    assert "Split" in json.dumps(new)
+
+
+def splitter_of(tokenizer: SubwordTokenizer) -> object:
+    with TemporaryDirectory() as folder:
+        tokenizer.save(Path(folder) / "tokenizer.json")
+        return json.loads((Path(folder) / "tokenizer.json").read_bytes())["pre_tokenizer"]
+
+
+RECORDED: dict[tuple[str, TokenizerKind, int], tuple[str, str]] = {
+    ("grammar 1000", "byte_pair", 1480): (
+        "f1e8ca08758678acdf6b4927d5d02ea8f7a0f35fa84c056e16c5f4cc14d97191",
+        "39721ac23cd924d232921264072387bff88c16655824d9ea526360b3ebad206b",
+    ),
+    ("grammar 1000", "word_piece", 1280): (
+        "704f21de41cedaa5fccadb770038c1f1419073bfa6733354c491559744580220",
+        "0f4d35641494a5a90b30936bfdc4952ee4a115bc65ffcfb30a35465faa3aa78b",
+    ),
+    ("grammar 20000", "byte_pair", 1480): (
+        "c5c0cdb10a2687f72600ef59a65e07a9d861ebbf070f99becf5c4ec1ff927a25",
+        "9730767dff7849ead52dd65318e674bbb3a6e396b26419487084d0fc369de405",
+    ),
+    ("grammar 20000", "word_piece", 1280): (
+        "5c1c3c2287f89ac94d25d9d13e530cfef8d500fa578cfaa8d2339fbd8a0f0234",
+        "b3723d337f4748138997248b55f6ea8a6f0637c0da42dda98a26a92d71f9c5c6",
+    ),
+    ("multi30k", "byte_pair", 8000): (
+        "b1dd5241b2c3ea3771cae24ba333e80b11cb896e5ae87749a534c2f40467a399",
+        "6eb1db31a4242f38a80c4326206f4f010e7bb1ee35df17742b18af758395832e",
+    ),
+    ("docs news multi30k", "byte_pair", 8000): (
+        "b5e0bbf217752bbaa6265b1bc05947622a9e9c5b516cab7fda394828a3519553",
+        "2225f4c036c19d52bd641855efca215a8722f8ec9942a036d6ce30cf1b9f3b33",
+    ),
+}
+"""Checksum of the tokenizer, and SHA-256 of all ids, by the version that made the recorded runs."""
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [pytest.param(each, marks=() if each[0] == "grammar 1000" else pytest.mark.long) for each in RECORDED],
+    ids=lambda each: f"{each[0]} {each[1]}",
+)
+def test_the_vocabularies_and_ids_of_recorded_runs_stay(
+    recorded: tuple[str, TokenizerKind, int], request: pytest.FixtureRequest
+) -> None:
+    name, kind, size = recorded
+    if name.startswith("grammar"):
+        sentences = int(name.removeprefix("grammar "))
+        corpus = GrammarCorpus(sentences=sentences, dev_sentences=1_000, test_sentences=400, seed=2017)
+        lines = [line for row in corpus.rows("train") for line in row[:2]]
+    else:
+        folder = Path(request.getfixturevalue("aiayn_data"))
+        parts = [folder / part / f"train.{language}.gz" for language in ("en", "de") for part in name.split()]
+        lines = [line for part in parts for line in file_lines(part, "text")]
+    tokenizer = SubwordTokenizer.train(lines, vocabulary_size=size, kind=kind)
+    ids = hashlib.sha256(json.dumps(tokenizer.encode_batch(lines)).encode()).hexdigest()
+    assert (tokenizer.checksum, ids) == RECORDED[recorded]
 
 
 TRAIN_ALL = """

@@ -26,6 +26,7 @@ from aiayn.data.preparation.atomic_cache import (
 from aiayn.data.preparation.filters import REASONS, Filters, HeldOut, check_languages
 from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, first_missing, join
 from aiayn.data.preparation.split_files import ENCODING_THREADS, TREES, PreparedSplit, write_split
+from aiayn.data.preparation.word_borders import TOKENIZER, WHOLE_WORDS, cuts_words
 from aiayn.data.preparation.workers import encoding_processes
 from aiayn.data.vocabulary import AnyKind, AnyTokenizer, GivenPieces, load_tokenizer, train_tokenizer
 from aiayn.errors import UserError
@@ -35,7 +36,6 @@ Progress: TypeAlias = Callable[[str, int, int | None], object]
 
 FORMAT_VERSION = 4  # of the files; part of every key
 _CHUNK = 2_000  # pairs read at a time outside shards
-_TOKENIZER = "tokenizer.json"
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class PreparedData:
     @cached_property
     def tokenizer(self) -> AnyTokenizer:
         """The tokenizer of the token ids."""
-        return load_tokenizer(self.directory / _TOKENIZER)
+        return load_tokenizer(self.directory / TOKENIZER)
 
     def pairs_given(self, name: Split) -> int:
         """Return the number of pairs of a split in the corpus, dropped ones included."""
@@ -126,6 +126,7 @@ def prepare(
     *,
     settings: PreparationSettings,
     cache: Path,
+    trained_on: str | None = None,
     processes: int = 1,
     progress: Progress = lambda *_: None,
 ) -> PreparedData:
@@ -135,7 +136,8 @@ def prepare(
     prepared again with a warning. After a kill, the next call resumes after the training pairs already encoded. Memory
     does not grow with the corpus, except for training the tokenizer and, to drop duplicates, twenty bytes a pair.
 
-    With one of `processes`, training pairs are encoded in threads of this process.
+    With one of `processes`, training pairs are encoded in threads of this process. `trained_on` is the fingerprint of
+    the data that a run has begun on; see `cuts_words`.
 
     Raises:
         UserError: A setting is impossible, a split has no pairs (left), or the cache cannot be written.
@@ -149,7 +151,7 @@ def prepare(
         "target_language": corpus.target_language,
         "task": corpus.task,
     }
-    directory = cache / "prepared" / _key(described, settings.described())
+    directory = _folder(cache / "prepared", corpus, described, settings.described(), trained_on=trained_on)
     job = _Job(corpus, described, settings, cache, shard_directory(directory), processes, progress)
     try:
         return PreparedData(directory, open_or_build(directory, partial(_build_prepared, job)))
@@ -173,11 +175,14 @@ def peek_prepared(
 ) -> PreparedData | None:
     """Return a prepared corpus with these settings whose manifest `belongs`, if the cache has one; not verified."""
     described = json.loads(json.dumps(settings.described()))
+    found = None
     for folder, manifest in _manifests(cache):
         with suppress(LookupError):
             if manifest["settings"] == described and belongs(manifest):
-                return PreparedData(folder, manifest)
-    return None
+                found = PreparedData(folder, manifest)
+                if manifest.keys() >= WHOLE_WORDS.keys():
+                    break
+    return found
 
 
 def _manifests(cache: Path) -> Iterator[tuple[Path, Manifest]]:
@@ -208,7 +213,7 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
         if split in HELD_OUT:
             deque(rows, maxlen=0)
     tokenizer = _shared_tokenizer(job)
-    tokenizer.save(directory / _TOKENIZER)
+    tokenizer.save(directory / TOKENIZER)
     _encode_train(job, tokenizer)
     counts, contamination = join(job.shards, directory / "train", drops_duplicates=job.settings.filters.duplicates)
     if not counts["pairs"]:
@@ -232,6 +237,7 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
         "origin": job.corpus.origin,
         "splits": splits,
         "contamination": contamination,
+        **WHOLE_WORDS,
     }
 
 
@@ -269,7 +275,7 @@ def _shared_tokenizer(job: _Job) -> AnyTokenizer:
     """Train the tokenizer once per corpus and kind of vocabulary; the other settings do not matter."""
     described = job.settings.described()
     settings = {name: value for name, value in described.items() if name not in ("max_length", "filters")}
-    directory = job.cache / "tokenizers" / _key(job.described, settings)
+    directory = _folder(job.cache / "tokenizers", job.corpus, job.described, settings)
 
     def train(folder: Path) -> dict[str, Any]:
         tokenizer = train_tokenizer(
@@ -279,11 +285,11 @@ def _shared_tokenizer(job: _Job) -> AnyTokenizer:
             pretokenized=job.settings.pretokenized,
             given=job.settings.given,
         )
-        tokenizer.save(folder / _TOKENIZER)
-        return {"format": FORMAT_VERSION, "corpus": job.described, "settings": settings}
+        tokenizer.save(folder / TOKENIZER)
+        return {"format": FORMAT_VERSION, "corpus": job.described, "settings": settings, **WHOLE_WORDS}
 
     open_or_build(directory, train)
-    return load_tokenizer(directory / _TOKENIZER)
+    return load_tokenizer(directory / TOKENIZER)
 
 
 def _chunks(job: _Job, split: Split, size: int, *, start: int = 0) -> Iterator[TextPairs]:
@@ -302,6 +308,12 @@ def _reported(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
         yield pairs
         done += len(pairs[0])
         job.progress(stage, done, size)
+
+
+def _folder(parent: Path, corpus: Corpus, *parts: Mapping[str, Any], trained_on: str | None = None) -> Path:
+    """The folder of some settings; another one if an earlier version has cut words there at their marks."""
+    directory = parent / _key(*parts)
+    return parent / _key(*parts, WHOLE_WORDS) if cuts_words(directory, corpus, trained_on=trained_on) else directory
 
 
 def _key(*parts: Mapping[str, Any]) -> str:

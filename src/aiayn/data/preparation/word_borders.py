@@ -25,10 +25,10 @@ def cuts_words(directory: Path, corpus: Corpus, *, trained_on: str | None) -> bo
     A folder with the fingerprint `trained_on` counts as right, so that a run of that version goes on with its tokens.
     Only a folder of that version costs time: its tokenizer is read and, if that has marks, the training text.
     """
-    manifest: dict[str, Any] = {}
+    manifest: Any = None
     with suppress(OSError, ValueError):
         manifest = json.loads((directory / MANIFEST).read_bytes())
-    if not isinstance(manifest, dict) or not manifest or manifest.keys() >= WHOLE_WORDS.keys():
+    if not isinstance(manifest, dict) or manifest.keys() >= WHOLE_WORDS.keys():
         return False
     if trained_on is not None and manifest.get("fingerprint") == trained_on:
         return False

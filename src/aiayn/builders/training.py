@@ -10,7 +10,7 @@ from aiayn.builders.architecture import accumulation
 from aiayn.builders.corpus import validation_sentences
 from aiayn.builders.models import device_of
 from aiayn.builders.notes import printed_difference
-from aiayn.config.difference import job_type, row_of
+from aiayn.config.difference import LONGEST_GROUP, LONGEST_NAME, cut, job_type, row_of, tag_of
 from aiayn.config.freeze import plain
 from aiayn.config.model_schema import Attention, TransformerConfig
 from aiayn.config.schema import TrainConfig
@@ -65,16 +65,14 @@ def describe(
     identity = config.identity
     table, row = identity.experiment.partition("/")[0], row_of(identity.experiment)
     marks = {VARIATION: identity.difference, TRIAL: trial_reason(config.trainer)}
+    words = (identity.fidelity, table, row, identity.scale, config.data.name, *(mark for mark in marks if marks[mark]))
     return RunDescription(
         run_id=run_id,
-        name=identity.title,
+        name=cut(identity.title, LONGEST_NAME),
         is_swept=identity.sweep is not None or "WANDB_SWEEP_ID" in os.environ,
-        group=identity.sweep or table,
+        group=cut(identity.sweep or table, LONGEST_GROUP),
         job_type=job_type(row, identity.difference),
-        tags=(
-            *(identity.fidelity, table, row, identity.scale, config.data.name),
-            *(mark for mark, is_so in marks.items() if is_so),
-        ),
+        tags=tuple(dict.fromkeys(filter(None, map(tag_of, words)))),
         notes=printed_difference(config),
         config={**plain(config), "code": {"commit": commit, "dirty": dirty}},
         checkout=checkout(),

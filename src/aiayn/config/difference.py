@@ -45,7 +45,10 @@ SEARCHPATH = "hydra.searchpath="
 """Start of the override that adds folders of configuration."""
 
 LONGEST = 64
-"""Characters of the changes in a name; W&B refuses names of artifacts, which begin with the run's, beyond 128."""
+"""Characters of the changes in a name."""
+
+LONGEST_NAME, LONGEST_GROUP, LONGEST_TAG = 95, 128, 64
+"""What W&B takes: its names of artifacts have at most 128 characters and are a run's name and id."""
 
 
 def run_difference(*, _root_: DictConfig) -> str:
@@ -119,6 +122,16 @@ def in_words(changes: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:
     ends = Counter(key.rpartition(".")[2] for key in {*keys, *changes})
     short = {key: end if ends[end := key.rpartition(".")[2]] == 1 else key for key in changes}
     return {key: f"{short[key]}={_text(value)}" for key, value in changes.items()}
+
+
+def cut(text: str, longest: int) -> str:
+    """The text in at most so many characters; a checksum of it replaces its end, so that two stay different."""
+    return text if len(text) <= longest else f"{text[: longest - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def tag_of(text: str) -> str:
+    """The tag that runs of this corpus, row or scale have in W&B; empty for a text without letters."""
+    return cut(text.strip(), LONGEST_TAG)
 
 
 def shortened(words: Sequence[str]) -> str:

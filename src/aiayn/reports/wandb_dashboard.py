@@ -12,7 +12,7 @@ import wandb_workspaces.reports.v2 as wr
 import wandb_workspaces.workspaces as ws
 from wandb_workspaces import expr
 
-from aiayn.config.difference import job_type
+from aiayn.config.difference import job_type, tag_of
 from aiayn.paper.tables import SETTINGS, load_table3
 from aiayn.reports.beside_base import VERDICT
 from aiayn.reports.formats import markdown_table
@@ -100,8 +100,8 @@ class Subject:
     def filters(self, rows: Iterable[str]) -> str:
         """The expression that selects the table's runs of some rows, without other variations of them."""
         types = [each for row in rows for each in self.job_types.get(row) or [job_type(row, self.difference)]]
-        tags = ("table3", self.fidelity, self.scale, self.data)
-        tagged = [f"Metric('Tags') in [{_literal(tag)}]" for tag in tags]
+        tags = map(tag_of, ("table3", self.fidelity, self.scale, self.data))
+        tagged = [f"Metric('Tags') in [{_literal(tag)}]" for tag in tags if tag]
         return " and ".join([f"Metric('{ROW}') in [{', '.join(map(_literal, types))}]", *tagged])
 
 

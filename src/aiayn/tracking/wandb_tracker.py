@@ -18,10 +18,7 @@ from typing import Any, final
 import wandb
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger, WandbLogger
-from wandb.errors import UsageError
 from wandb.sdk.lib import module
-from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
-from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
 
 from aiayn.config.instantiation import instantiate, locate
 from aiayn.errors import UserError
@@ -30,9 +27,6 @@ from aiayn.tracking.wandb_attempts import PROGRAM, mark_if_sent
 from aiayn.tracking.wandb_session import has_credentials, host, session
 
 logger = logging.getLogger("aiayn")
-
-FAILURES = (wandb.Error, OSError, HandleAbandonedError, MailboxClosedError, ServerResponseError)
-"""Raised by W&B for failures of its server, the network or its own process."""
 
 OWN_KEYS = ("mode", "init_timeout", "finish_timeout", "samples")
 """Keys of `logger` that are not passed to W&B."""
@@ -65,11 +59,11 @@ def check_wandb(settings: Mapping[str, Any]) -> None:
             raise UserError(f"logger.{name}: neither {settings['_target_']} nor wandb.init takes such an argument")
     try:
         session()
-        wandb.Settings(**(settings.get("settings") or {}))
-    except ValueError as error:
+        wandb.Settings(**{"run_tags": settings.get("tags"), **(settings.get("settings") or {})})
+    except (ValueError, wandb.Error) as error:
         reason = " ".join(str(error).split()).partition(" [type=")[0]
         raise UserError(
-            f"logger: W&B refuses logger.settings, a WANDB_* variable or its own file ({reason}); correct it"
+            f"logger: W&B refuses logger.settings, its tags, a WANDB_* variable or its own file ({reason}); correct it"
         ) from None
 
 
@@ -79,9 +73,6 @@ def open_wandb(
     """Start or resume a W&B run; None if W&B is disabled or cannot even run offline.
 
     Its files go to `wandb` in the run directory `folder`; `best` is the lowest `val/ppl` of earlier attempts.
-
-    Raises:
-        UserError: W&B refuses an argument, such as the name of the project.
     """
     mode, why_offline = _choose_mode(settings["mode"])
     if mode == "disabled":
@@ -93,16 +84,14 @@ def open_wandb(
     if mode != "offline":
         try:
             online = tracker(start(mode))
-        except FAILURES as error:
+        except Exception as error:
             why_offline = f"{host()} cannot be used ({_reason(error)})"
         else:
             logger.info("W&B: %s", online.experiment.url)
             return online
     try:
         offline = tracker(start("offline"))
-    except UsageError as error:
-        raise UserError(f"logger: {_reason(error)}") from error
-    except FAILURES as error:
+    except Exception as error:  # whatever W&B raises, the run needs none of it
         logger.warning("W&B: %s; the run continues without it", _reason(error))
         return None
     if why_offline is not None:
@@ -113,7 +102,7 @@ def open_wandb(
 
 @final
 class WandbTracker(Logger):
-    """A W&B run, started by Lightning's logger. After its first failure, W&B is no longer called; data stays on disk.
+    """A W&B run, started by Lightning's logger. After its first error, W&B is no longer called; data stays on disk.
 
     `with_model`: whether the best checkpoint is uploaded at the end, within `timeout` seconds. `best`: the lowest
     `val/ppl` so far.
@@ -215,7 +204,7 @@ class WandbTracker(Logger):
             return
         try:
             function()
-        except FAILURES as error:
+        except Exception as error:
             self._has_failed = True
             logger.warning(
                 "W&B: %s; the run continues without it; send it later: %s", _reason(error), self.sync_command
@@ -273,7 +262,7 @@ def _start(arguments: Mapping[str, Any], mode: str, *, folder: Path) -> WandbLog
     assert isinstance(started, WandbLogger)
     try:
         _ = started.experiment  # starts it
-    except FAILURES:
+    except Exception:
         _end_process()
         os.environ.pop("WANDB_SERVICE", None)  # a process shared with an agent would still hold the run's id
         for leftover in set(folder.glob("*run-*")) - before:
@@ -284,7 +273,7 @@ def _start(arguments: Mapping[str, Any], mode: str, *, folder: Path) -> WandbLog
 
 
 def _end_process() -> None:
-    with suppress(*FAILURES):
+    with suppress(Exception):  # of a process that has failed
         wandb.teardown()
     module.unset_globals()  # type: ignore[no-untyped-call]  # else W&B would reuse an aborted run
 

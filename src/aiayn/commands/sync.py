@@ -1,5 +1,6 @@
 """`aiayn sync`."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -7,15 +8,21 @@ from pathlib import Path
 from aiayn.config.command_schema import SyncConfig
 from aiayn.errors import RunFailedError, UserError
 from aiayn.runs.directory import RunDirectory, open_run
-from aiayn.runs.ledger import run_directories
+from aiayn.runs.search import Found, search_runs
 from aiayn.system.progress import Bar
 from aiayn.tracking.sync import SyncOutcome, is_unsent, patience, send
+
+logger = logging.getLogger("aiayn")
 
 
 def main(config: SyncConfig) -> None:
     """Send W&B data that is only on disk; print a line for each run."""
     runs = Path(config.paths.runs)
-    directories = run_directories(runs) if config.run is None else [open_run(config.run)]
+    found = search_runs(runs) if config.run is None else [Found(open_run(config.run))]
+    for each in found:
+        if each.failure is not None:
+            logger.warning("%s", each.failure)
+    directories = [each.directory for each in found if each.failure is None]
     unsent = [directory for directory in directories if is_unsent(directory)]
     where = f"below {runs}" if config.run is None else f"in {config.run}"
     if not unsent:

@@ -130,8 +130,8 @@ def cut(text: str, longest: int) -> str:
 
 
 def tag_of(text: str) -> str:
-    """The tag that runs of this corpus, row or scale have in W&B; empty for a text without letters."""
-    return cut(text.strip(), LONGEST_TAG)
+    """The tag that runs of this corpus, row or scale have in W&B."""
+    return cut(text, LONGEST_TAG)
 
 
 def shortened(words: Sequence[str]) -> str:

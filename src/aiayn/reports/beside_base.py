@@ -32,6 +32,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record
 from aiayn.runs.registrations import Registration, read_registration, registered_names
+from aiayn.runs.search import name_below
 
 Summary = Mapping[str, float | int | str]
 """Numbers and words of a tracker's summary, by name."""
@@ -101,9 +102,7 @@ def at_the_end(directory: RunDirectory, record: Record, runs: Path) -> Summary:
 
 def study_of(path: Path, runs: Path) -> Registration | None:
     """The frozen study that plans a run, pilots included; None if there is none."""
-    if not path.resolve().is_relative_to(runs.resolve()):
-        return None
-    name = str(path.resolve().relative_to(runs.resolve()))
+    name = name_below(runs, path)
     for study in map(partial(read_registration, runs), registered_names(runs)):
         if name in study.plan.runs or name in study.plan.pilot_runs:
             return study

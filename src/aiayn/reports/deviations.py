@@ -114,10 +114,10 @@ def _added(study: RegisteredStudy) -> Iterator[Deviation]:
 def _added_runs(study: RegisteredStudy) -> Iterator[tuple[str, ReportedRun]]:
     """Runs of the plan's rows that are not in the plan, with their row; pilots of other studies included."""
     plan = study.registration.plan
-    known = {study.folder / name for name in (*plan.runs, *plan.pilot_runs)}
+    known = {(study.folder / name).resolve() for name in (*plan.runs, *plan.pilot_runs)}
     rows = {row: {**planned.settings} for row, planned in plan.rows.items()}
     for entry in read_results(study.folder, with_pilots=True):
-        if entry.record is None or entry.directory.path in known or not entry.directory.config.is_file():
+        if entry.record is None or entry.directory.path.resolve() in known or not entry.directory.config.is_file():
             continue
         run = ReportedRun(entry, entry.record)
         yield from ((row, run) for row, planned in rows.items() if run.settings == planned)

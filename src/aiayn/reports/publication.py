@@ -24,11 +24,11 @@ from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.evaluation.significance import perplexities, sentence_columns
 from aiayn.reports.formats import Document, documents_collected, markdown, show
 from aiayn.reports.reported_runs import ReportedRun, finished_run
-from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.public import check_public_text, public_config, public_record
 from aiayn.runs.record import json_text, read_record
 from aiayn.runs.registrations import FOLDER, read_registration, registered_names, registration_files
+from aiayn.runs.search import name_below, run_directories
 from aiayn.system import files
 
 ARCHIVE = "runs.tar.xz"
@@ -80,7 +80,8 @@ def publish(config: ReportConfig, report: Callable[[ReportConfig], None]) -> Non
 
 def _packed_path(run: str | None, below: Path) -> str | None:
     """The path of a run directory in the archive."""
-    return None if run is None else f"{RUNS}/{Path(run).resolve().relative_to(below.resolve())}"
+    name = None if run is None else name_below(below, Path(run))
+    return None if name is None else f"{RUNS}/{name}"
 
 
 def pack(runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) -> None:
@@ -108,7 +109,7 @@ def pack(runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) 
 
 def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[tuple[str, str]]:
     """The files of the archive: their paths and texts; frozen plans of the runs, with their pilots, too."""
-    own = {str(run.path.resolve().relative_to(below.resolve())) for run in runs}
+    own = {str(run.path.relative_to(below)) for run in runs}
     plans = {name: read_registration(below, name).plan for name in registered_names(below)}
     studies = {name: plan for name, plan in plans.items() if own & plan.runs.keys()}
     for name in studies:
@@ -118,7 +119,7 @@ def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[
     found = [run for pilot in sorted(pilots) if (run := finished_run(below / pilot)) is not None]
     for run in {run.path.resolve(): run for run in (*runs, *found)}.values():
         directory = run.entry.directory
-        folder = f"{RUNS}/{directory.path.resolve().relative_to(below.resolve())}"
+        folder = f"{RUNS}/{directory.path.relative_to(below)}"
         record = json_text(public_record(json.loads(directory.record.read_text(encoding="utf-8"))))
         content = yaml.safe_dump(public_config(frozen_content(directory.config)), sort_keys=False)
         for path, text in ((directory.record, record), (directory.config, content)):
@@ -214,8 +215,8 @@ def _unpack(packed: tarfile.TarFile, folder: Path) -> None:
 
 def _check_sentences() -> None:
     """Compare the perplexity of each run's sentences with its record's."""
-    for path in sorted(Path(RUNS).rglob("*.sentences.jsonl")):
-        directory = RunDirectory(path.parents[2])
+    runs = run_directories(Path(RUNS)) if Path(RUNS).is_dir() else []
+    for directory, path in [(run, path) for run in runs for path in run.evaluations.glob("*/*.sentences.jsonl")]:
         split = path.name.partition(".")[0]
         columns = sentence_columns(read_sentence_scores(path))
         stated = read_record(directory.record).scores[split].ppl

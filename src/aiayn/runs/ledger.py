@@ -9,6 +9,7 @@ from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
 from aiayn.runs.registrations import pilots_below, pilots_of_studies
+from aiayn.runs.search import search_runs
 
 TAIL_BYTES = 16_384
 """Read from the end of metrics.jsonl; many times its longest line."""
@@ -28,6 +29,7 @@ class State(StrEnum):
     killed = "killed"
     """The record says running, but the process is gone."""
     unreadable = "unreadable"
+    """Its record cannot be read, or there is a folder that may hold runs and cannot be searched."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +72,16 @@ class SweptJob:
     """Why, in one line."""
 
 
-def run_directories(runs: Path) -> list[RunDirectory]:
-    """Run directories below a folder, by path, without published runs and replays; UserError if there is no folder."""
-    if not runs.is_dir():
-        raise UserError(f"paths.runs={runs}: no such folder; aiayn train makes it, or name another")
-    found = (RunDirectory(path.parent) for path in sorted(runs.rglob("run.json")))
-    return [directory for directory in found if not (directory.is_published or directory.replay_file.is_file())]
-
-
 def read_ledger(runs: Path) -> list[Entry]:
-    """Every run below a folder, by path."""
-    return [read_entry(directory) for directory in run_directories(runs)]
+    """Every run below a folder, by path; a folder that cannot be searched is an unreadable entry."""
+    found = search_runs(runs)
+    return [_unreadable(each.directory, each.failure) if each.failure else read_entry(each.directory) for each in found]
 
 
 def read_results(runs: Path, *, with_pilots: bool = False) -> list[Entry]:
     """Every run below a folder except trials, imported models, and perhaps pilots of studies, by path."""
-    pilots = set() if with_pilots else pilots_below(runs)
-    entries = [entry for entry in read_ledger(runs) if entry.directory.path not in pilots]
+    pilots = set() if with_pilots else {path.resolve() for path in pilots_below(runs)}
+    entries = [entry for entry in read_ledger(runs) if not pilots or entry.directory.path.resolve() not in pilots]
     return [each for each in entries if each.record is None or not (each.record.trial or each.record.imported)]
 
 
@@ -103,7 +98,11 @@ def read_entry(directory: RunDirectory) -> Entry:
     try:
         return _entry(directory, read_record(directory.record))
     except UserError as error:
-        return Entry(directory, State.unreadable, None, 0, 0.0, str(error))
+        return _unreadable(directory, str(error))
+
+
+def _unreadable(directory: RunDirectory, message: str) -> Entry:
+    return Entry(directory, State.unreadable, None, 0, 0.0, message)
 
 
 def _entry(directory: RunDirectory, record: Record) -> Entry:

@@ -23,6 +23,7 @@ from wandb_workspaces.reports.v2.internal import ReportViewspec
 from wandb_workspaces.workspaces.internal import View
 
 from aiayn.builders.training import describe
+from aiayn.config.difference import tag_of
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.paper.tables import load_table3
@@ -234,7 +235,7 @@ def test_the_axes_are_keys_of_the_configuration_that_rows_change(described: Desc
 def test_corpora_and_rows_may_have_any_name(data: str, rows: list[str]) -> None:
     ours = replace(SUBJECT, data=data)
     parsed = expr.filters_tree_to_v2(expr.expr_to_filters(ours.filters(rows)))["filters"]
-    assert [parsed[0]["value"], parsed[-1]["value"]] == [rows, [data]]
+    assert [parsed[0]["value"], parsed[-1]["value"]] == [rows, [tag_of(data)]]
     assert len(ours.title) <= 128
     assert ws.Workspace(entity="", project="p", name=ours.title).name == ours.title
 

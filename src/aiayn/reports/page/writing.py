@@ -11,6 +11,7 @@ from aiayn.reports.page.content import read_content
 from aiayn.reports.page.render import page, plotly_bundle
 from aiayn.reports.status import count_states
 from aiayn.reports.tables.table3_results import record_look_at
+from aiayn.runs.search import run_directories
 from aiayn.system import files
 from aiayn.system.progress import draw_lines, has_bars, say
 
@@ -77,11 +78,11 @@ def _command(config: ReportConfig) -> str:
 def _modifications(runs: Path) -> dict[Path, tuple[int, int]]:
     """Time in ns and size of each file with the state of a run."""
     found = {}
-    for record in runs.rglob("run.json"):
-        for path in (record, record.with_name("metrics.jsonl"), record.with_name("attention")):
+    for directory in run_directories(runs):
+        for path in (directory.record, directory.metrics, directory.attention):
             try:
                 status = path.stat()
-            except FileNotFoundError:
+            except OSError:  # it is not there, or cannot be read, which the page states
                 continue
             found[path] = (status.st_mtime_ns, status.st_size)
     return found

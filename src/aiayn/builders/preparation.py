@@ -15,7 +15,7 @@ from aiayn.data.corpora.corpus import HELD_OUT, SPLITS, Split
 from aiayn.data.corpora.hub import HubCorpus
 from aiayn.data.preparation.prepared import PreparedData, peek_prepared, prepare
 from aiayn.errors import UserError
-from aiayn.system import processes
+from aiayn.system import files, processes
 from aiayn.system.progress import Bar
 
 FAR_BEYOND = 4
@@ -63,7 +63,7 @@ def prepare_in_cache(config: TrainConfig, *, trained_on: str | None = None) -> P
 def cached_data(config: TrainConfig) -> PreparedData | None:
     """A run's corpus if the cache has it prepared; nothing is verified, prepared or asked of the hub."""
     cache, data = Path(config.paths.cache).expanduser(), config.data
-    if isinstance(data, HubDataConfig) and not Path(data.path).expanduser().is_dir():
+    if isinstance(data, HubDataConfig) and not files.is_dir(Path(data.path).expanduser()):
 
         def belongs(manifest: Mapping[str, Any]) -> bool:
             origin, splits = manifest["origin"], {split: getattr(data.splits, split) for split in SPLITS}

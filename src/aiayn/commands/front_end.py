@@ -23,7 +23,7 @@ from aiayn.errors import USER_ERROR, RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.output_format import printed_as
 from aiayn.system.progress import has_bars, has_printed, say
-from aiayn.system.resource_errors import stdout_errors_explained
+from aiayn.system.resource_errors import file_errors_explained, stdout_errors_explained
 from aiayn.system.signals import signals_as_interrupts
 from aiayn.system.streams import open_closed_streams
 from aiayn.system.torch_environment import set_torch_environment
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     open_closed_streams()
     set_torch_environment()
     try:
-        with signals_as_interrupts(), stdout_errors_explained():
+        with signals_as_interrupts(), stdout_errors_explained(), file_errors_explained():
             return _run(words)
     except (UserError, RunFailedError, KeyboardInterrupt) as error:
         _print_error(str(error) or "interrupted")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from aiayn.errors import UserError
+from aiayn.system import files
 from aiayn.system.output_format import Format
 
 HOME = re.compile(r"^([^=]+=['\"]?)~(?=/)")
@@ -73,8 +74,9 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
     if has_json:
         parsed.format, parsed.overrides = split_format(parsed.overrides, has_folder=verb == "replay")
     if parsed.config_dir:
-        if not parsed.config_dir.is_dir():
+        if not files.is_dir(parsed.config_dir, key="--config-dir"):
             raise UserError(f"--config-dir {parsed.config_dir}: no such folder; correct the path")
+        files.listed(parsed.config_dir)  # refuses a folder that cannot be read, of which Hydra says nothing
         parsed.overrides.append(f"hydra.searchpath=['file://{parsed.config_dir.absolute()}']")
     return parsed
 

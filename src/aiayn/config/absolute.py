@@ -7,6 +7,7 @@ from typing import Any
 
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
 from aiayn.config.schema import GivenTokenizerConfig, TrainConfig
+from aiayn.system import files
 
 HUB = "hub:"
 """The first letters of the name of a run on the hub, where a path could stand too."""
@@ -39,7 +40,7 @@ def _paths(config: TrainConfig) -> Iterator[str]:
         yield from (f"data.{split}.{side}" for split in ("train", "dev", "test") for side in ("source", "target"))
     elif isinstance(data, TreesDataConfig):  # the other fields are names in the folder, if one is stated
         yield from ("data.train", "data.dev", "data.test", "data.silver") if data.path is None else ("data.path",)
-    elif isinstance(data, HubDataConfig) and Path(data.path).expanduser().is_dir():  # else a name on the hub
+    elif isinstance(data, HubDataConfig) and files.is_dir(Path(data.path).expanduser()):  # else a name on the hub
         yield "data.path"
 
 

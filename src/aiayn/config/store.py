@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from aiayn.config import command_schema, report_schema, schema
+from aiayn.system import files
 
 COMMANDS: dict[str, type] = {
     "train": schema.TrainConfig,
@@ -51,7 +52,7 @@ def sweeps_directory() -> Path:
 def _beside_the_code(folder: str, file: str) -> Path:
     package = Path(__file__).resolve().parents[1]
     for candidate in (package / folder, package.parents[1] / folder):
-        if (candidate / file).is_file():
+        if files.is_file(candidate / file):
             return candidate
     raise FileNotFoundError(f"no {folder}/{file} beside {package}: the installation is incomplete")
 

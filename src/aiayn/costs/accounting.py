@@ -14,6 +14,7 @@ import torch
 from aiayn.config.schema import CostConfig
 from aiayn.costs.devices import group_by_name, own_device
 from aiayn.costs.energy import Energy, gpu_counters, processor_counters
+from aiayn.errors import UserError
 from aiayn.models.cost import ModelCost
 from aiayn.runs.cost import Attempt, RunCost
 from aiayn.runs.record import json_text
@@ -111,10 +112,11 @@ class CostMeter:
         while not self._is_over.wait(self._write_seconds):
             try:
                 self._write()
-            except OSError as error:  # a full disk, which training itself reports
+            except (OSError, UserError) as error:  # a full disk, which training itself reports
                 logger.debug("the costs so far were not written: %s", error)
 
     def _write(self) -> None:
+        files.require_folder(self._path.parent)
         files.write_text(self._path, json_text(self.account().plain()))
 
 

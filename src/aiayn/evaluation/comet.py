@@ -6,6 +6,7 @@ from pathlib import Path
 
 from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
+from aiayn.system import files
 
 BATCH = 16
 """Sentences that the model reads at once."""
@@ -28,7 +29,7 @@ def corpus_comet(sources: Sequence[str], hypotheses: Sequence[str], references: 
     except ImportError as error:
         raise UserError(f'metrics=comet needs COMET ({error}): pip install -e ".[comet]"') from error
     try:
-        path = model if Path(model).is_file() else download_model(model)
+        path = model if files.is_file(Path(model)) else download_model(model)
         loaded = load_from_checkpoint(path)
     except (OSError, KeyError, ValueError) as error:
         raise UserError(f"comet_model={model}: cannot be loaded ({error}); state a checkpoint file") from error

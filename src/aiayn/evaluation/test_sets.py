@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from aiayn.evaluation.bleu import bleu_from_statistics
 from aiayn.evaluation.score import Score
+from aiayn.system import files
 
 NAMES = ("wmt14", "wmt14/full")
 
@@ -91,7 +92,7 @@ def _kept(name: str, languages: str) -> list[tuple[str, str]]:
 
     stem = Path(SACREBLEU_DIR) / name / f"{name.replace('/', '_')}.{languages}"
     paths = [stem.with_name(f"{stem.name}.{side}") for side in ("src", "ref")]
-    if not all(path.is_file() for path in paths):
+    if not all(files.is_file(path) for path in paths):
         return []
     sources, references = (path.read_text(encoding="utf-8").split("\n")[:-1] for path in paths)
     return list(zip(sources, references, strict=False))

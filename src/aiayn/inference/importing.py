@@ -54,7 +54,7 @@ def import_model(request: ImportConfig) -> Path:
     quiet_libraries()
     output, checkpoint = new_output(request.output), Path(request.checkpoint).expanduser()
     stated = request.source_language, request.target_language
-    model = read_marian(checkpoint) if checkpoint.is_dir() else read_fairseq(checkpoint, stated=stated)
+    model = read_marian(checkpoint) if files.is_dir(checkpoint) else read_fairseq(checkpoint, stated=stated)
     origin = ImportedFrom(model.library, str(model.weights_file.absolute()), _sha256(model.weights_file))
     with disk_errors_explained(f"output={request.output}"), files.new_folder(output) as folder:
         directory = RunDirectory(folder)

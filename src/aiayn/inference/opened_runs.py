@@ -23,6 +23,7 @@ from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory, named_runs, open_run
 from aiayn.runs.record import Record, read_record
 from aiayn.runs.weights_file import published_weights
+from aiayn.system import files
 from aiayn.system.allocator import keep_memory
 from aiayn.system.quiet import quiet_libraries
 from aiayn.system.tf32 import allow_tf32
@@ -51,7 +52,7 @@ class OpenedRun:
     def tokenizer(self) -> AnyTokenizer:
         """The run's tokenizer; UserError if it is missing, or its vocabulary is not that of the weights."""
         path = self.directory.tokenizer
-        if not path.is_file():
+        if not files.is_file(path):
             raise UserError(f"{path}: no such file; restore it")
         tokenizer = load_tokenizer(path)
         entries, rows = tokenizer.vocabulary_size, self.record.vocabulary_rows

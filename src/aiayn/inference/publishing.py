@@ -88,7 +88,7 @@ def write_published(run: OpenedRun, scores: dict[str, SplitScores], folder: Path
     for split, each in scores.items():
         hypotheses = run.directory.path / each.hypotheses
         for suffix in OF_EVALUATIONS:
-            if (source := hypotheses.with_name(f"{split}.{suffix}")).is_file():
+            if files.is_file(source := hypotheses.with_name(f"{split}.{suffix}")):
                 target = folder / source.relative_to(run.directory.path)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target)

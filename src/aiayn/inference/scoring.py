@@ -84,6 +84,7 @@ class Scorer:
             split = self.data.split(name, limit=self.limit)
             likelihoods, found = self._decode(split, name)
             if self.group.is_leader:
+                files.require_folder(self.directory.path)
                 path = self._write_hypotheses(split, name, found)
                 scores[name] = result = self._score_file(path, split, likelihoods, started=started)
                 shown = f"{result.quality_name} {result.quality.score:.2f}"
@@ -186,7 +187,7 @@ def _add_scores(folder: Path, scores: dict[str, SplitScores]) -> None:
     path = folder / SCORES
     with filelock.FileLock(folder / ".lock"):  # two evaluations may add their splits at the same time
         earlier: dict[str, Any] = {}
-        if path.is_file():
+        if files.is_file(path):
             try:
                 earlier = {split: dataclasses.asdict(scores) for split, scores in read_scores(path).items()}
             except UserError as error:

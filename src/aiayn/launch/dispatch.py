@@ -65,7 +65,7 @@ def _lock_and_run(
     disk = disk_errors_explained(f"paths.runs={config.paths.runs}")
     with disk, directory.locked() as lock, _removed_if_refused(directory):
         if config.force:
-            if directory.record.is_file():
+            if files.is_file(directory.record):
                 logger.info("%s: removed and started anew, since force=true", directory.path)
                 if _may_have_finished(directory):
                     directory.count_repeat()
@@ -79,7 +79,7 @@ def _lock_and_run(
             log_to_agent(config, directory, record)
             return record
         directory.remove_partial_files()
-        earlier = frozen_content(directory.config) if directory.config.is_file() else {}
+        earlier = frozen_content(directory.config) if files.is_file(directory.config) else {}
         config.identity.title = (earlier.get("identity") or {}).get("title") or config.identity.title
         files.write_text(directory.config, frozen_text(config))
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
@@ -109,11 +109,11 @@ def _other_code(record: Record) -> str:
 @contextmanager
 def _removed_if_refused(directory: RunDirectory) -> Iterator[None]:
     """Remove the files of a new run that is refused, or stopped before it has a record."""
-    is_new = not directory.record.is_file()
+    is_new = not files.is_file(directory.record)
     try:
         yield
     except (UserError, KeyboardInterrupt) as error:
-        has_record = directory.record.is_file()
+        has_record = files.is_file(directory.record)
         refused = isinstance(error, UserError) and has_record and not read_record(directory.record).has_begun
         if is_new and (refused or not has_record):
             directory.remove_refused()
@@ -168,7 +168,7 @@ def _run_group(
 
 
 def _written_record(directory: RunDirectory) -> bytes | None:
-    return directory.record.read_bytes() if directory.record.is_file() else None
+    return directory.record.read_bytes() if files.is_file(directory.record) else None
 
 
 def _raise_failure(directory: RunDirectory, end: str, *, code: int, before: bytes | None) -> NoReturn:
@@ -180,6 +180,7 @@ def _raise_failure(directory: RunDirectory, end: str, *, code: int, before: byte
         code: their exit code.
         before: the record before they began.
     """
+    files.require_folder(directory.path)
     now = _written_record(directory)
     record = None if now in (None, before) else read_record(directory.record)
     cause = cause_of(read_failures(directory))

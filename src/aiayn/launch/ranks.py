@@ -108,6 +108,12 @@ class Kind(StrEnum):
     """It lost contact with another rank."""
 
 
+WHY = {
+    "SIGBUS": ": the kernel does so when a file of the prepared corpus was cut off, or its disk fails",
+    "SIGKILL": ": the kernel does so when memory runs out",
+}
+"""Reasons for which the kernel sends signals."""
+
 CAUSES = (Kind.refused, Kind.failed, Kind.killed)
 """The kinds that explain why other ranks were lost."""
 
@@ -129,9 +135,10 @@ class Failure:
 
 
 def write_failure(directory: RunDirectory, *, rank: int, kind: Kind, message: str) -> None:
-    """Write a rank's failure to the run directory, if the disk takes it."""
+    """Write a rank's failure to the run directory, if it still exists and the disk takes it."""
     failure = Failure(rank, kind, message, time.time())
     with suppress(OSError):
+        files.require_folder(directory.path)
         files.write_text(directory.failures / f"rank-{rank}.json", json.dumps(asdict(failure)))
 
 
@@ -170,4 +177,4 @@ def exit_text(exit_code: int) -> str:
     if exit_code >= 0:
         return f"ended with code {exit_code}"
     name = signal.Signals(-exit_code).name
-    return f"was killed by {name}" + (": the kernel does so when memory runs out" if name == "SIGKILL" else "")
+    return f"was killed by {name}{WHY.get(name, '')}"

@@ -152,7 +152,7 @@ def scored_checkpoint(run: RecordedRun) -> Path | None:
     checkpoints = run.directory.checkpoints
     if scores.averaged_steps:
         path = checkpoints / f"{average_name(scores.averaged_steps)}.ckpt"
-        return path if path.is_file() else None
+        return path if files.is_file(path) else None
     return run.directory.steps().get(scores.checkpoint_step)
 
 

@@ -33,7 +33,7 @@ from aiayn.models.translation_model import TranslationModel, count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores, utc_now
-from aiayn.system import processes
+from aiayn.system import files, processes
 from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.system.signals import ignore_signals, name_of
 from aiayn.tracking.final_results import log_final_results
@@ -74,6 +74,7 @@ class Job:
     def write_record(self) -> None:
         """Write the record, on the first rank."""
         if self.group.is_leader:
+            files.require_folder(self.directory.path)
             self.record.write(self.directory.record)
 
 

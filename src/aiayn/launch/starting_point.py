@@ -16,6 +16,7 @@ from aiayn.models.construction import create_model
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.hub import is_on_hub
 from aiayn.runs.record import Record, read_record
+from aiayn.system import files
 from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
 
 logger = logging.getLogger("aiayn")
@@ -63,13 +64,13 @@ def start_weights(config: TrainConfig) -> Path | None:
     if config.init_from is None:
         return None
     path, provenance = Path(config.init_from), None
-    if path.is_dir() or is_on_hub(config.init_from):
+    if is_on_hub(config.init_from) or files.is_dir(path, key=KEY):
         directory = open_run(config.init_from, key=KEY)
         if not (directory.steps() or directory.is_published):
             raise UserError(f"{KEY}={config.init_from}: {directory.checkpoints} has no checkpoint; name another run")
         path = directory.checkpoint("last")[1]
         provenance = read_record(directory.record).provenance
-    elif not path.is_file():
+    elif not files.is_file(path):
         raise UserError(f"{KEY}={config.init_from}: no such run directory or checkpoint; correct the path")
     try:
         weights = read_weights(path, provenance=provenance)
@@ -98,7 +99,7 @@ def check_vocabulary(path: Path, tokenizer: AnyTokenizer) -> None:
     """Compare the tokenizer with that of the checkpoint's run, if the checkpoint lies in a run directory."""
     folder = path.parent if RunDirectory(path.parent).is_published else path.parent.parent
     theirs = RunDirectory(folder).tokenizer
-    if theirs.is_file() and load_tokenizer(theirs).checksum != tokenizer.checksum:
+    if files.is_file(theirs) and load_tokenizer(theirs).checksum != tokenizer.checksum:
         raise UserError(
             f"{KEY}={path}: its run has another vocabulary ({theirs}), and each row of its embeddings stands for "
             "another token: take the same data and tokenizer"

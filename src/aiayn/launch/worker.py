@@ -65,7 +65,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
             raise error from raised
         finally:
             record.ended = utc_now()
-            if is_leader:
+            if is_leader and files.is_dir(directory.path):  # else it was removed; a record alone would be no run
                 record.write(directory.record)
                 directory.cost.unlink(missing_ok=True)  # the record holds it now
     return record
@@ -102,7 +102,7 @@ def _kind(error: BaseException) -> Kind:
 
 def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, is_leader: bool) -> Record:
     """The record of the earlier attempts, or a new one, with the status running."""
-    if is_leader and directory.record.is_file():
+    if is_leader and files.is_file(directory.record):
         record = read_record(directory.record)
         if record.config_hash != config.identity.hash:
             raise UserError(f"{directory.path}: holds run {record.config_hash}, not {config.identity.hash}; remove it")
@@ -131,7 +131,7 @@ def _note_origin(record: Record, directory: RunDirectory) -> None:
         sources, size = ", ".join(provenance.SOURCES), len(patch) / 2**20
         logger.warning("%.1f MiB of uncommitted changes below %s: too many to keep beside the record", size, sources)
     for path, content in kept.items():
-        if not path.exists():
+        if not files.exists(path):
             files.write_bytes(path, content)
 
 

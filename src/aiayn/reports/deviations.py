@@ -15,6 +15,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry, read_results
 from aiayn.runs.provenance import Origin
 from aiayn.runs.registrations import FOLDER, HASH_DIGITS, pilots_below, read_looks
+from aiayn.system import files
 
 Facts: TypeAlias = Mapping[str, str]
 """Facts of a run's training, such as its machine, by name."""
@@ -85,7 +86,7 @@ def plan_remarks(study: RegisteredStudy) -> Iterator[str]:
 def named_runs(study: RegisteredStudy) -> list[ReportedRun]:
     """The runs that are not in the analysis but that deviations name: planned ones, and added ones."""
     planned = [RunDirectory(study.folder / each.name) for each in study.planned if each.run is None]
-    entries = [read_entry(directory) for directory in planned if directory.config.is_file()]
+    entries = [read_entry(directory) for directory in planned if files.is_file(directory.config)]
     others = [ReportedRun(entry, entry.record) for entry in entries if entry.record is not None]
     return [*others, *(run for _, run in _added_runs(study))]
 
@@ -117,7 +118,7 @@ def _added_runs(study: RegisteredStudy) -> Iterator[tuple[str, ReportedRun]]:
     known = {(study.folder / name).resolve() for name in (*plan.runs, *plan.pilot_runs)}
     rows = {row: {**planned.settings} for row, planned in plan.rows.items()}
     for entry in read_results(study.folder, with_pilots=True):
-        if entry.record is None or entry.directory.path.resolve() in known or not entry.directory.config.is_file():
+        if entry.record is None or entry.directory.path.resolve() in known or not files.is_file(entry.directory.config):
             continue
         run = ReportedRun(entry, entry.record)
         yield from ((row, run) for row, planned in rows.items() if run.settings == planned)

@@ -27,6 +27,7 @@ from aiayn.reports.registered import read_registered
 from aiayn.reports.run import facts
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.record import Record, SplitScores
+from aiayn.system import files
 
 RESAMPLES, SEED = 2000, 1
 """Of the intervals."""
@@ -198,7 +199,7 @@ def _beside_base(run: OpenedRun, record: Record, runs: Path) -> str:
         return "This is a run of base, which the rows of Table 3 are compared with."
     if not record.scores or record.scores != run.record.scores:
         return "Not compared: the record's scores are of another checkpoint."
-    if not runs.is_dir():
+    if not files.is_dir(runs):
         return "Not compared: no other runs were there when it was published."
     study = study_of(run.directory.path, runs)
     if study is not None and not allows_look(read_registered(runs, study.name)):

@@ -67,7 +67,7 @@ def publish(config: ReportConfig, report: Callable[[ReportConfig], None]) -> Non
     assert config.publish is not None
     folder, below = output_folder(config.publish, key="publish"), Path(config.paths.runs)
     page = folder / "README.md"
-    if page.exists() and not (folder / ARCHIVE).is_file():
+    if files.exists(page) and not files.is_file(folder / ARCHIVE):
         raise UserError(f"publish={folder}: has a {page.name} that is no publication's; state another folder")
     report(config)
     config.publish, config.published, config.wandb = None, str(folder), False
@@ -215,7 +215,7 @@ def _unpack(packed: tarfile.TarFile, folder: Path) -> None:
 
 def _check_sentences() -> None:
     """Compare the perplexity of each run's sentences with its record's."""
-    runs = run_directories(Path(RUNS)) if Path(RUNS).is_dir() else []
+    runs = run_directories(Path(RUNS)) if files.is_dir(Path(RUNS)) else []
     for directory, path in [(run, path) for run in runs for path in run.evaluations.glob("*/*.sentences.jsonl")]:
         split = path.name.partition(".")[0]
         columns = sentence_columns(read_sentence_scores(path))

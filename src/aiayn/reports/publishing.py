@@ -59,7 +59,7 @@ def publish_run(config: PublishConfig) -> Iterator[str]:
 def _holds(folder: Path, run: OpenedRun) -> bool:
     """Whether a folder has this checkpoint of this run, of an earlier call whose upload failed."""
     published = RunDirectory(folder)
-    if not (published.is_published and published.record.is_file() and (folder / CARD).is_file()):
+    if not (published.is_published and files.is_file(published.record) and files.is_file(folder / CARD)):
         return False
     is_same_run = read_record(published.record).run_id == run.record.run_id
     return is_same_run and published_weights(published.weights).checkpoint == run.checkpoint_name

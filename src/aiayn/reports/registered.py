@@ -24,6 +24,7 @@ from aiayn.runs.registrations import (
     registered_names,
     registration_file,
 )
+from aiayn.system import files
 
 Value = TypeVar("Value", bound=Hashable)
 
@@ -168,7 +169,7 @@ def _planned_run(registration: Registration, folder: Path, name: str, row: str, 
     run = finished_run(folder / name)
     if run is None:
         directory = RunDirectory(folder / name)
-        state = read_entry(directory).state.value if directory.record.is_file() else "not begun"
+        state = read_entry(directory).state.value if files.is_file(directory.record) else "not begun"
         return PlannedRun(name, row, seed, None, state=state)
     planned = {**registration.plan.rows[row].settings, "seed": seed}
     own = {**run.settings, "seed": run.content.get("seed")}

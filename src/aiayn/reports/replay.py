@@ -20,6 +20,7 @@ from aiayn.reports.grid import Grid
 from aiayn.runs.ledger import State, read_results
 from aiayn.runs.record import Record
 from aiayn.runs.replays import RecordedRun
+from aiayn.system import files
 
 MOST_PACKAGES = 8
 """Differing packages that are named; of more, their number."""
@@ -209,7 +210,7 @@ def _sentence_noise(split: str, own: Sequence[SentenceScores], theirs: Sequence[
 
 def _other_seeds(run: RecordedRun, runs: Path) -> list[Record]:
     """The records of finished runs that differ from the record by their seed alone, one of each seed."""
-    if not (runs.is_dir() and run.has_config):
+    if not (files.is_dir(runs) and run.has_config):
         return []
     settings = run_settings(frozen_content(run.directory.config), fidelity=run.record.fidelity)
     found: dict[int, Record] = {}
@@ -267,7 +268,7 @@ def _other_packages(run: RecordedRun, replay: RecordedRun) -> Iterator[Differenc
 
 def _packages(run: RecordedRun) -> dict[str, str] | None:
     path = run.directory.package_lock(run.record.packages or "")
-    if not path.is_file():
+    if not files.is_file(path):
         return None
     lines = (line.partition("==") for line in path.read_text(encoding="utf-8").splitlines() if "==" in line)
     return {name: version for name, _, version in lines}
@@ -317,7 +318,7 @@ def lead(run: RecordedRun, verdict: Verdict) -> str:
 def remarks(run: RecordedRun, replay: RecordedRun, verdict: Verdict) -> Iterator[str]:
     """On steps, sentences, noise, code and hardware."""
     if not verdict.steps:
-        is_there = run.directory.metrics.is_file()
+        is_there = files.is_file(run.directory.metrics)
         why = "the replay scored and did not train" if is_there else "no metrics.jsonl lies beside the record"
         yield f"steps: cannot be compared, {why}"
     if verdict.sentences:
@@ -331,6 +332,6 @@ def remarks(run: RecordedRun, replay: RecordedRun, verdict: Verdict) -> Iterator
         yield f"code: the record is of another commit; git checkout {own.commit}"
     if own.patch and own.patch != here.patch:
         path = run.directory.source_patch(own.patch)
-        remedy = f"git apply {path}" if path.is_file() else "no patch of them is kept"
+        remedy = f"git apply {path}" if files.is_file(path) else "no patch of them is kept"
         yield f"code: the record has uncommitted changes; {remedy}"
     yield f"replay: {replay.directory.path}; no report counts it"

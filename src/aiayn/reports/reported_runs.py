@@ -16,6 +16,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.ledger import Entry, State, read_entry
 from aiayn.runs.record import Record, SplitScores
+from aiayn.system import files
 
 FINGERPRINT_DIGITS = 12
 """Shown of a fingerprint."""
@@ -101,7 +102,7 @@ class ReportedRun:
 def finished_run(path: Path) -> ReportedRun | None:
     """The run of a directory; None if it has not finished, or is a trial."""
     directory = RunDirectory(path)
-    if not directory.record.is_file():
+    if not files.is_file(directory.record):
         return None
     entry = read_entry(directory)
     return ReportedRun(entry, entry.record) if entry.state is State.finished and entry.record else None

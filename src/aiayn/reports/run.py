@@ -46,7 +46,7 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
 
 def _path_of_record(output: Path) -> Path:
     path = output.with_suffix(".json")
-    if path.exists():
+    if files.exists(path):
         try:
             read_record(path)
         except UserError:

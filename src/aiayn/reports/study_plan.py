@@ -11,6 +11,7 @@ from aiayn.reports.numbers import counted
 from aiayn.reports.plan import plain_totals, print_costs
 from aiayn.reports.power import ClaimPower, Pilots, power_grid
 from aiayn.runs.registrations import HASH_DIGITS, StudyPlan, read_registration, registration_file
+from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
 
 
@@ -94,7 +95,7 @@ class StudyPlanView:
 
 def frozen_remark(runs: Path, name: str, plan: StudyPlan) -> str:
     """Time, commit and powers of a study's frozen plan, and how the present plan differs; empty if none is frozen."""
-    if not registration_file(runs, name).exists():
+    if not files.exists(registration_file(runs, name)):
         return ""
     frozen = read_registration(runs, name)
     powers = ", ".join(f"{claim} {'unknown' if n is None else f'{n:.0%}'}" for claim, n in frozen.powers.items())

@@ -9,6 +9,7 @@ from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
 from aiayn.reports.status import count_states, plain_counts, plain_entry, scores_of, steps_of
 from aiayn.runs.ledger import Entry, State, SweptJob, read_entry
+from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
 
 REFUSED, NOT_BEGUN = "refused", "not begun"
@@ -44,7 +45,7 @@ class Best:
 
 def print_sweep(jobs: Sequence[SweptJob], *, best: Best | None = None) -> None:
     """Print a line for each job in the order of the sweep, counts of states, and the best job of a search."""
-    entries = [read_entry(job.directory) if job.directory.record.is_file() else None for job in jobs]
+    entries = [read_entry(job.directory) if files.is_file(job.directory.record) else None for job in jobs]
     states = [_state(job, entry) for job, entry in zip(jobs, entries, strict=True)]
     if output_format() is Format.json:
         lines = [_plain(*each) for each in zip(jobs, entries, states, strict=True)]

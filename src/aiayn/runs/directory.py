@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import IO
 
 from aiayn.errors import UserError
 from aiayn.runs.hub import downloaded, is_on_hub
@@ -79,7 +80,7 @@ class RunDirectory:
     @property
     def is_published(self) -> bool:
         """Whether this is what `aiayn publish` makes of a run: its weights, without training state."""
-        return self.weights.is_file()
+        return files.is_file(self.weights)
 
     def source_patch(self, digest: str) -> Path:
         """The uncommitted changes of the code of an attempt."""
@@ -93,9 +94,9 @@ class RunDirectory:
     def sweeps(self) -> list[str]:
         """The sweeps that asked for the run, in order."""
         try:
-            return self.sweeps_file.read_text(encoding="utf-8").splitlines() if self.sweeps_file.is_file() else []
-        except UnicodeDecodeError as error:
-            raise UserError(f"{self.sweeps_file}: not the names of sweeps ({error}); remove it") from error
+            return files.read_text(self.sweeps_file).splitlines()
+        except FileNotFoundError:
+            return []
 
     def join_sweep(self, name: str) -> None:
         """Add a sweep to those that asked for the run; the caller holds the lock."""
@@ -105,7 +106,7 @@ class RunDirectory:
     def steps(self, kind: str = "step") -> dict[int, Path]:
         """The checkpoints of one kind, "step", "best" or "weights", by optimizer step, ascending."""
         found = {}
-        for path in self.checkpoints.glob(f"{kind}-*.ckpt"):
+        for path in files.listed(self.checkpoints, f"{kind}-*.ckpt"):
             if match := CHECKPOINT.fullmatch(path.name):
                 found[int(match["step"])] = path
         return dict(sorted(found.items()))
@@ -113,7 +114,7 @@ class RunDirectory:
     def averages(self) -> dict[str, tuple[int, Path]]:
         """The averages of checkpoints, by name: the last step averaged, and the file."""
         found = {}
-        for path in sorted(self.checkpoints.glob("average-*.ckpt")):
+        for path in files.listed(self.checkpoints, "average-*.ckpt"):
             if match := AVERAGE.fullmatch(path.name):
                 found[path.stem] = (int(match["step"]), path)
         return found
@@ -143,7 +144,7 @@ class RunDirectory:
         if which.isdecimal() and int(which) in by_step:
             return int(which), by_step[int(which)]
         existing = [*(["last"] if steps else []), *(["best"] if best else []), *averages, *map(str, sorted(by_step))]
-        if not self.checkpoints.is_dir():
+        if not files.is_dir(self.checkpoints):
             raise UserError(f"{self.path}: has neither checkpoints/ nor {self.weights.name}; restore or fetch them")
         raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(existing) or 'no checkpoint'}")
 
@@ -161,7 +162,7 @@ class RunDirectory:
     def metric_rows(self, *, tail_bytes: int | None = None) -> Iterator[tuple[int, dict[str, float | None]]]:
         """Step and values, the step included, of every whole line of the metrics, or of their last bytes."""
         try:
-            with self.metrics.open("rb") as stream:
+            with files.reading(self.metrics), self.metrics.open("rb") as stream:
                 if tail_bytes is not None:
                     stream.seek(max(0, stream.seek(0, os.SEEK_END) - tail_bytes))
                 lines = stream.read().decode(errors="replace").splitlines()
@@ -188,33 +189,34 @@ class RunDirectory:
     def holder(self) -> str | None:
         """The process that holds the lock, such as "process 71 on host"; None if there is none or it is gone."""
         try:
-            text = (self.path / HOLDER).read_text(encoding="utf-8")
+            text = files.read_text(self.path / HOLDER)
         except FileNotFoundError:
             return None
+        except UserError:  # not written by a process that holds the lock
+            text = ""
         match = re.fullmatch(r"process (\d+) on (.+)", text)
-        if match and match[2] == os.uname().nodename and not machine.is_alive(int(match[1])):
-            return None if self.is_free else "another process"  # workers that outlive a killed command for a moment
-        return text
+        if match and (match[2] != os.uname().nodename or machine.is_alive(int(match[1]))):
+            return text
+        return None if self.is_free else "another process"  # workers that outlive a killed command for a moment
 
     @property
     def is_free(self) -> bool:
         """Whether the lock is free at this moment."""
         try:
-            with (self.path / LOCK).open() as lock:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
+            with files.reading(self.path / LOCK), (self.path / LOCK).open() as lock:
+                return _is_taken(lock, fcntl.LOCK_SH)
         except FileNotFoundError:
-            pass
-        return True
+            return True
 
     @property
     def repeats(self) -> int:
         """The number of times that the run was trained anew after it had finished."""
         try:
-            return int(self.repeats_file.read_text(encoding="utf-8"))
+            return int(files.read_text(self.repeats_file))
         except FileNotFoundError:
             return 0
+        except UserError:
+            raise
         except ValueError as error:
             raise UserError(f"{self.repeats_file}: not a number of repeats ({error}); restore it") from None
 
@@ -225,7 +227,7 @@ class RunDirectory:
     def clear(self) -> None:
         """Remove everything but the lock, which the caller holds, and the number of repeats."""
         for path in self.path.iterdir():
-            if path.is_dir() and not path.is_symlink():
+            if not path.is_symlink() and files.is_dir(path):
                 shutil.rmtree(path)
             elif path.name not in (LOCK, HOLDER, self.repeats_file.name):
                 path.unlink()
@@ -235,8 +237,8 @@ class RunDirectory:
 
         Commands that need no lock write averages and evaluations, so a partial one may still be in use.
         """
-        for path in (*self.path.glob(".*.partial"), *self.checkpoints.glob(".*.partial")):
-            if path.is_file() and not path.name.startswith(".average-"):
+        for path in (*files.listed(self.path, ".*.partial"), *files.listed(self.checkpoints, ".*.partial")):
+            if not path.is_symlink() and files.is_file(path) and not path.name.startswith(".average-"):
                 path.unlink(missing_ok=True)
 
     def remove_refused(self) -> None:
@@ -253,18 +255,28 @@ class RunDirectory:
         Yields:
             The descriptor of the lock; a process that inherits it holds the lock too, until it has ended.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
+        files.make_folder(self.path)
         holder = self.path / HOLDER
-        with (self.path / LOCK).open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise HeldDirectoryError(self.path, self.holder or "another process") from None
-            try:
+        with files.writing(self.path / LOCK):
+            lock = (self.path / LOCK).open("a")
+        with lock:
+            if not _is_taken(lock, fcntl.LOCK_EX):
+                raise HeldDirectoryError(self.path, self.holder or "another process")
+            with files.writing(holder):
                 holder.write_text(f"process {os.getpid()} on {os.uname().nodename}", encoding="utf-8")
+            try:
                 yield lock.fileno()
             finally:
                 holder.unlink(missing_ok=True)
+
+
+def _is_taken(lock: IO[str], kind: int) -> bool:
+    """Whether this process has taken an open lock, shared or exclusive; False if another holds it."""
+    try:
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def average_name(steps: Sequence[int]) -> str:
@@ -281,7 +293,7 @@ def open_run(path: str, *, key: str = "run") -> RunDirectory:
     A published run is one too. A name that begins with hub: is of one on the hub, any other is a path.
     """
     directory = RunDirectory(downloaded(path, key=key) if is_on_hub(path) else Path(path))
-    if not directory.record.is_file():
+    if not files.is_file(directory.record):
         raise UserError(
             f"{key}={path}: not a run directory (no {directory.record.name} there); `aiayn status` lists runs"
         )

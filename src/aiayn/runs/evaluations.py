@@ -11,6 +11,7 @@ from aiayn.errors import UserError
 from aiayn.evaluation.sentences import EVALUATE_AGAIN, SentenceScores, read_sentence_scores
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.record import Record, SplitScores, read_record, split_scores
+from aiayn.system import files
 
 SCORES = "scores.json"
 
@@ -68,7 +69,7 @@ def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
         UserError: it is neither, or of a trial, or a file is damaged.
     """
     folder = Path(path)
-    has_scores = (folder / SCORES).is_file()
+    has_scores = files.is_file(folder / SCORES)
     directory = open_run(str(folder.resolve().parents[1]) if has_scores else path, key=key)
     record = read_record(directory.record)
     if record.trial is not None:

@@ -10,6 +10,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
 from aiayn.runs.registrations import pilots_below, pilots_of_studies
 from aiayn.runs.search import search_runs
+from aiayn.system import files
 
 TAIL_BYTES = 16_384
 """Read from the end of metrics.jsonl; many times its longest line."""
@@ -88,7 +89,7 @@ def read_results(runs: Path, *, with_pilots: bool = False) -> list[Entry]:
 def pilots_left_out(runs: Path) -> Iterator[str]:
     """A line for each study whose finished pilots `read_results` leaves out."""
     for study, pilots in pilots_of_studies(runs).items():
-        states = [read_entry(RunDirectory(path)).state for path in pilots if RunDirectory(path).record.is_file()]
+        states = [read_entry(RunDirectory(path)).state for path in pilots if files.is_file(RunDirectory(path).record)]
         if count := states.count(State.finished):
             yield f"{count} finished pilot{'s' * (count > 1)} of study {study} left out"
 

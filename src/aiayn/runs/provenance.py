@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aiayn
+from aiayn.system import files
 
 if TYPE_CHECKING:
     import torch
@@ -49,7 +50,7 @@ def versions() -> dict[str, str]:
 def checkout() -> Path | None:
     """The git checkout that this package runs from; None if it was installed."""
     root = Path(__file__).resolve().parents[3]
-    return root if (root / ".git").exists() else None
+    return root if files.exists(root / ".git") else None
 
 
 class Code(NamedTuple):
@@ -128,7 +129,7 @@ def source_patch(folders: tuple[str, ...] = SOURCES) -> bytes | None:
     objects = None if root is None else _git(root, "rev-parse", "--path-format=absolute", "--git-path", "objects")
     if root is None or objects is None:
         return None
-    present = [name for name in folders if (root / name).is_dir()]
+    present = [name for name in folders if files.is_dir(root / name)]
     with tempfile.TemporaryDirectory() as scratch:
         # Everything is added to a separate index and object store: those of the checkout are not changed.
         apart = {

@@ -353,7 +353,7 @@ def utc_now() -> str:
 
 def is_finished(directory: RunDirectory) -> bool:
     """Whether a run has been done to its end."""
-    return directory.record.is_file() and read_record(directory.record).status is Status.finished
+    return files.is_file(directory.record) and read_record(directory.record).status is Status.finished
 
 
 def check_translations(scores: SplitScores, *, place: str) -> None:

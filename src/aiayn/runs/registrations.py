@@ -202,7 +202,7 @@ def registration_file(runs: Path, name: str) -> Path:
 def registration_files(runs: Path, name: str) -> list[Path]:
     """All files of a study that are there."""
     every = (registration_file(runs, name), _looks_file(runs, name), _pilots_file(runs, name))
-    return [path for path in every if path.is_file()]
+    return [path for path in every if files.is_file(path)]
 
 
 def registered_names(runs: Path) -> list[str]:
@@ -277,7 +277,7 @@ def add_pilots(runs: Path, name: str, pilots: Sequence[str]) -> None:
             raise UserError(
                 f"hydra.sweeper.pilots: {runs / pilot} is a planned run of study {planned[pilot]}: {remedy}"
             )
-        if RunDirectory(runs / pilot).record.is_file():
+        if files.is_file(RunDirectory(runs / pilot).record):
             raise UserError(f"hydra.sweeper.pilots: {runs / pilot} has begun already: {remedy}")
     for pilot in new:
         files.append_line(_pilots_file(runs, name), pilot)

@@ -29,7 +29,7 @@ class RecordedRun:
     @property
     def has_config(self) -> bool:
         """Whether the configuration lies beside the record."""
-        return self.directory.config.is_file()
+        return files.is_file(self.directory.config)
 
     def metrics(self) -> dict[int, dict[str, float | None]]:
         """The logged values by step, without those that depend on the clock; empty without `metrics.jsonl`."""
@@ -42,12 +42,12 @@ class RecordedRun:
     def sentences(self, split: str) -> list[SentenceScores] | None:
         """The scores of each sentence of a split; None if their file is not there."""
         evaluation = self.evaluation
-        return evaluation.sentences(split) if evaluation.sentences_path(split).is_file() else None
+        return evaluation.sentences(split) if files.is_file(evaluation.sentences_path(split)) else None
 
     def hypotheses(self, split: str) -> list[str] | None:
         """The decoded sentences of a split; None if their file is not there."""
         path = self.directory.path / self.record.scores[split].hypotheses
-        return self.evaluation.hypotheses(split) if path.is_file() else None
+        return self.evaluation.hypotheses(split) if files.is_file(path) else None
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -62,8 +62,8 @@ def open_record(path: str) -> RecordedRun:
         UserError: it is no finished run, or a file is damaged.
     """
     named = Path(path).expanduser()
-    file = named / "run.json" if named.is_dir() else named
-    if not named.exists():
+    file = named / "run.json" if files.is_dir(named) else named
+    if not files.exists(named):
         raise UserError(f"record={path}: nothing is there; name a file run.json, or the run directory that holds it")
     if file.name != "run.json":
         raise UserError(f"record={path}: name a file run.json, or the run directory that holds it")
@@ -83,7 +83,7 @@ def open_record(path: str) -> RecordedRun:
 def _check_metrics(run: RecordedRun) -> None:
     """Refuse a damaged file of metrics: its steps would be taken for those that were logged."""
     path = run.directory.metrics
-    if not path.is_file():
+    if not files.is_file(path):
         return
     remedy = f"{REMEDY}: the steps are then not compared"
     lines = path.read_bytes().splitlines()
@@ -121,7 +121,7 @@ def check_hash(run: RecordedRun) -> None:
 def mark_replay(directory: RunDirectory, run: RecordedRun) -> None:
     """Mark a run directory as a replay, which no report counts; UserError if it holds another run."""
     mark = {"run_id": run.record.run_id, "record": str(run.directory.record.resolve())}
-    if directory.replay_file.is_file():
+    if files.is_file(directory.replay_file):
         held = json.loads(directory.replay_file.read_text(encoding="utf-8"))
         if held.get("run_id") != run.record.run_id:
             raise UserError(
@@ -129,7 +129,7 @@ def mark_replay(directory: RunDirectory, run: RecordedRun) -> None:
                 "remove it"
             )
         return
-    if directory.record.is_file():
+    if files.is_file(directory.record):
         raise UserError(f"output: {directory.path} holds a run that is no replay; state another folder")
     directory.path.mkdir(parents=True, exist_ok=True)
     files.write_text(directory.replay_file, json_text(mark))

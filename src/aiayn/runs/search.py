@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
+from aiayn.system import files
 
 
 @dataclass(frozen=True)
@@ -82,5 +83,5 @@ def name_below(runs: Path, path: Path) -> str | None:
     own, folder = (Path(os.path.abspath(each)) for each in (path, runs))  # noqa: PTH100 - resolve() would follow links
     if own.is_relative_to(folder):
         return str(own.relative_to(folder))
-    found = run_directories(runs) if runs.is_dir() else ()
+    found = run_directories(runs) if files.is_dir(runs) else ()
     return next((str(each.path.relative_to(runs)) for each in found if each.path.resolve() == path.resolve()), None)

@@ -50,7 +50,7 @@ def submit(run: RecordedRun, folder: Path) -> Path:
         UserError: the place is taken, or the record is not as a submitted one should be; nothing is left there.
     """
     target = folder / run.record.name
-    if target.exists():
+    if files.exists(target):
         raise UserError(f"submit={folder}: {target} is there already; remove it to submit again")
     if not run.has_config:
         raise UserError(f"record={run.directory.path}: no config.yaml lies there; a record needs it")
@@ -59,7 +59,7 @@ def submit(run: RecordedRun, folder: Path) -> Path:
     evaluation = Path(next(iter(run.record.scores.values())).hypotheses).parent
     copied = [own.metrics, packages, patch, *sorted((own.path / evaluation).iterdir())]
     with files.new_folder(target) as made:
-        for path in (path for path in copied if path.is_file() and not path.name.startswith(".")):
+        for path in (path for path in copied if files.is_file(path) and not path.name.startswith(".")):
             copy = made / path.relative_to(own.path)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
@@ -80,7 +80,7 @@ def checksums(folder: Path) -> str:
 
 
 def _names(folder: Path) -> list[str]:
-    paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if files.is_file(path))
     return sorted(name for name in paths if name != CHECKSUMS)
 
 
@@ -90,9 +90,9 @@ def _sha256(path: Path) -> str:
 
 def records_below(folder: Path) -> list[Path]:
     """The folders of submitted records, `<table>/<row>/<name>`, sorted; UserError if there is no such folder."""
-    if not folder.is_dir():
+    if not files.is_dir(folder):
         raise UserError(f"check={folder}: no such folder")
-    return sorted(path for path in folder.glob("*/*/*") if path.is_dir() and not path.name.startswith("."))
+    return sorted(path for path in folder.glob("*/*/*") if files.is_dir(path) and not path.name.startswith("."))
 
 
 def findings(folder: Path, *, name: str | None = None) -> list[str]:
@@ -120,7 +120,7 @@ def findings(folder: Path, *, name: str | None = None) -> list[str]:
 def _of_files(folder: Path) -> Iterator[str]:
     """The files are those that the checksums list."""
     path = folder / CHECKSUMS
-    if not path.is_file():
+    if not files.is_file(path):
         yield f"{path}: missing; aiayn replay submit= writes it"
         return
     lines = (line.partition("  ") for line in path.read_text(encoding="utf-8", errors="replace").split("\n") if line)
@@ -129,7 +129,7 @@ def _of_files(folder: Path) -> Iterator[str]:
         if name not in stated:
             yield f"{folder / name}: not in {CHECKSUMS}; remove it, or submit again"
     for name, checksum in stated.items():
-        if not (folder / name).is_file():
+        if not files.is_file(folder / name):
             yield f"{folder / name}: missing; {CHECKSUMS} lists it"
         elif _sha256(folder / name) != checksum:
             yield f"{folder / name}: has another checksum than {CHECKSUMS} states"
@@ -162,7 +162,7 @@ def _of_origin(directory: RunDirectory, record: Record) -> Iterator[str]:
     if record.dirty:
         kept["patch"] = directory.source_patch(record.patch or "none")
     for key, file in kept.items():
-        if not file.is_file():
+        if not files.is_file(file):
             yield f"{file}: missing; {path.name} states {key}={getattr(record, key)}"
         elif digest(file.read_bytes()) != getattr(record, key):
             yield f"{file}: has another digest than {path.name} states, {key}={getattr(record, key)}"
@@ -189,7 +189,7 @@ def _of_config(directory: RunDirectory, record: Record) -> Iterator[str]:
 def _of_metrics(directory: RunDirectory, record: Record) -> Iterator[str]:
     """The metrics are of ascending steps up to the record's last one."""
     path = directory.metrics
-    if not path.is_file():
+    if not files.is_file(path):
         yield f"{path}: missing"
         return
     try:
@@ -217,7 +217,7 @@ def _of_scores(run: RecordedRun, split: str, scores: SplitScores) -> Iterator[st
     folder = (run.directory.path / scores.hypotheses).parent
     sentences = folder / f"{split}.sentences.jsonl"
     needed = (run.directory.path / scores.hypotheses, sentences, folder / "scores.json")
-    if missing := [path for path in needed if not path.is_file()]:
+    if missing := [path for path in needed if not files.is_file(path)]:
         yield from (f"{path}: missing" for path in missing)
         return
     try:

@@ -17,6 +17,7 @@ from aiayn.runs.ledger import SweptJob, read_entry
 from aiayn.sweep.launchers import BASIC, BASIC_SWEEPER, REGISTERED_SWEEPER, launcher_of, sweeper_of
 from aiayn.sweep.outcomes import OutcomeFolder
 from aiayn.sweep.study import read_study
+from aiayn.system import files
 from aiayn.system.progress import VARIABLE, Shown, draw_lines, has_bars, say
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class SweepLines:
             if outcome.swept is None or outcome.number in self._ended:
                 continue
             directory, name = outcome.swept.directory, self._name(outcome.number, outcome.swept)
-            entry = read_entry(directory) if directory.record.is_file() else None
+            entry = read_entry(directory) if files.is_file(directory.record) else None
             if outcome.held is not None:
                 running.append(f"{name}  waiting for {outcome.held}")
             elif not (outcome.has_ended or is_last):

@@ -89,7 +89,7 @@ class OutcomeFolder:
 
     def write(self, outcome: Outcome) -> None:
         """Write the state of a job, unless the folder has been removed."""
-        if self.path.is_dir():
+        if files.is_dir(self.path):
             text = json.dumps(dataclasses.asdict(outcome), default=str)
             files.write_text(self.path / f"{outcome.number}.json", text)
 
@@ -104,4 +104,4 @@ class OutcomeFolder:
     @property
     def is_stopped(self) -> bool:
         """Whether no further job may begin."""
-        return (self.path / STOP).exists()
+        return files.exists(self.path / STOP)

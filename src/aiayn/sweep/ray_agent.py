@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from aiayn.system import files
 from aiayn.system.orphans import STARTER
 
 NODES_OWN = ("PATH", "HOME", "LD_LIBRARY_PATH", "TMPDIR", "HOSTNAME", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -55,7 +56,7 @@ class Part:
 
 def missing_folders(folders: Sequence[str]) -> list[str]:
     """Those of the folders that this node does not have."""
-    return [folder for folder in folders if not Path(folder).is_dir()]
+    return [folder for folder in folders if not files.is_dir(Path(folder))]
 
 
 class Agent:

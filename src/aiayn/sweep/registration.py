@@ -52,6 +52,7 @@ from aiayn.runs.registrations import (
 from aiayn.sweep.jobs import JOBS, checked
 from aiayn.sweep.study import PREFIX, Study, claim_entry, gate_entries, read_study
 from aiayn.sweep.words import folder_words
+from aiayn.system import files
 
 logger = logging.getLogger("aiayn")
 
@@ -264,7 +265,7 @@ def freeze(
     Raises:
         UserError: pilots have not finished, planned runs are pilots, or the frozen plan differs.
     """
-    if not registration_file(runs, name).exists():
+    if not files.exists(registration_file(runs, name)):
         registration = _new_registration(name, plan, claims, runs, commands)
         try:
             registration.write(runs)

@@ -23,6 +23,7 @@ from aiayn.runs.record import Status, is_finished, read_record, utc_now
 from aiayn.sweep.jobs import Task, checked
 from aiayn.sweep.launchers import jobs_of
 from aiayn.sweep.outcomes import Outcome
+from aiayn.system import files
 from aiayn.system.signals import signals_as_interrupts
 
 Shape = TypeVar("Shape")
@@ -151,7 +152,7 @@ def _prepare(starter: Starter, scheduler: Scheduler[Shape], words: Sequence[str]
 
 def fail_record(directory: RunDirectory, message: str) -> None:
     """Correct the record of a run that says running, although no process runs it."""
-    if not directory.record.is_file():
+    if not files.is_file(directory.record):
         return
     with suppress(HeldDirectoryError), directory.locked():  # held: another process has resumed the run
         record = read_record(directory.record)

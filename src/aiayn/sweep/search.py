@@ -40,6 +40,7 @@ from aiayn.runs.ledger import State, SweptJob, read_entry
 from aiayn.sweep.jobs import JOBS
 from aiayn.sweep.launchers import check_no_group
 from aiayn.sweep.words import folder_words
+from aiayn.system import files
 
 logger = logging.getLogger("aiayn")
 
@@ -210,7 +211,7 @@ class Search:
         """Report the results of running trials, from the records, to Optuna."""
         for trial in self.study.get_trials(states=[TrialState.RUNNING]):
             job = self._job(trial)
-            if job is None or not job.directory.record.is_file():
+            if job is None or not files.is_file(job.directory.record):
                 continue  # not begun yet, or refused
             entry = read_entry(job.directory)
             if entry.state in (State.finished, State.trial):

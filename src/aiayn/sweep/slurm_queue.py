@@ -12,6 +12,7 @@ from aiayn.launch.slurm import run_command
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 from aiayn.sweep.scheduled import fail_record
+from aiayn.system import files
 
 logger = logging.getLogger("aiayn")
 
@@ -58,7 +59,7 @@ def read_queue(text: str) -> dict[str, QueuedJob]:
 
 def lost_task(log: Path) -> str | None:
     """The first rank that was killed in the last attempt of a job, by the log of `srun`: "rank 1 on n2: Killed"."""
-    text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    text = log.read_text(encoding="utf-8", errors="replace") if files.is_file(log) else ""
     line = re.compile(r"^srun: error: (\S+): tasks? (\S+): (?!Exited|Terminated)(.+)", re.MULTILINE)
     found = line.search(text.rpartition(ATTEMPT)[2])
     return None if found is None else f"rank {found[2]} on {found[1]}: {found[3]}"
@@ -93,10 +94,10 @@ class Queue:
 
 def explain_end(job: str, state: str, *, directory: RunDirectory | None, log: Path) -> str:
     """Why a job ended in a state of Slurm without an outcome; the record of its run is corrected if it says running."""
-    if not log.exists():
+    if not files.exists(log):
         return f"Slurm job {job}: cancelled before it began"
     message = f"Slurm job {job}: {state}"
-    if directory is None or not directory.record.is_file():
+    if directory is None or not files.is_file(directory.record):
         return f"{message}; see {log}"
     record = read_record(directory.record)
     cause = cause_of(read_failures(directory))

@@ -17,6 +17,7 @@ from aiayn.config.computed import key_of
 from aiayn.config.difference import PLANNED_SEEDS_VARIABLE, SEARCHPATH, SWEEP_VARIABLE, SWEPT_VARIABLE
 from aiayn.config.identity import is_neutral
 from aiayn.errors import UserError
+from aiayn.system import files
 
 SEEDS = "seeds"
 """The name of a multirun over seeds alone."""
@@ -45,7 +46,7 @@ def folder_words(words: Sequence[str]) -> list[str]:
     found: list[str] = []
     for word in (word for word in words if word.startswith(SEARCHPATH)):
         folders = further_folders([word])
-        is_one = len(folders) == 1 and folders[0].is_dir()
+        is_one = len(folders) == 1 and files.is_dir(folders[0])
         found = ["--config-dir", str(_relative(folders[0]))] if is_one else [word]
     return found
 

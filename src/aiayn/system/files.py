@@ -1,12 +1,100 @@
-"""Atomic writes: files and folders are written under a temporary name, synced and renamed."""
+"""Files: what is there, text, and atomic writes, under a temporary name that is synced and renamed.
 
+An error of reading is a UserError that names the file; an error of writing is a `WriteError`.
+"""
+
+import errno
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO
+
+from aiayn.errors import UserError
+
+ABSENT = (FileNotFoundError, NotADirectoryError)
+"""Errors that say that a path does not exist."""
+
+
+class WriteError(OSError):
+    """A file or folder, `filename`, that cannot be written."""
+
+
+def is_file(path: Path, *, key: str = "") -> bool:
+    """Whether a path leads to a file; UserError, which names `key`, if the file system refuses the answer."""
+    return stat.S_ISREG(_mode(path, key))
+
+
+def is_dir(path: Path, *, key: str = "") -> bool:
+    """Whether a path leads to a folder; errors as for `is_file`."""
+    return stat.S_ISDIR(_mode(path, key))
+
+
+def exists(path: Path, *, key: str = "") -> bool:
+    """Whether a path leads to anything; errors as for `is_file`."""
+    return _mode(path, key) != 0
+
+
+def _mode(path: Path, key: str) -> int:
+    """The mode of what a path leads to; 0 if there is nothing."""
+    try:
+        return path.stat().st_mode
+    except (*ABSENT, ValueError):  # ValueError: a name that no file can have
+        return 0
+    except OSError as error:
+        named = f"{key}={path}" if key else str(path)
+        raise UserError(f"{named}: {error.strerror}; correct the path or its permissions") from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn an error of reading a file or folder into a UserError that names it; FileNotFoundError passes."""
+    try:
+        yield
+    except ABSENT as error:
+        raise FileNotFoundError(error.errno, error.strerror, str(path)) from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); correct it or its permissions") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not text in UTF-8 ({error.reason} at byte {error.start}); restore it") from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file; UserError if it cannot be read, FileNotFoundError if there is none."""
+    with reading(path):
+        return path.read_text(encoding="utf-8")
+
+
+def listed(folder: Path, pattern: str = "*") -> list[Path]:
+    """The entries of a folder whose names match, in order; none without a folder, UserError if it cannot be read."""
+    with suppress(FileNotFoundError), reading(folder):
+        return sorted(path for path in folder.iterdir() if fnmatchcase(path.name, pattern))
+    return []
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an error of making, changing or removing a file or folder into a `WriteError` that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(error.errno, error.strerror, str(path)) from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, where they do not exist; WriteError if that is impossible."""
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def require_folder(path: Path) -> None:
+    """WriteError if a folder does not exist, such as one that was removed while a process worked in it."""
+    if not is_dir(path):
+        raise WriteError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
 @contextmanager
@@ -17,10 +105,12 @@ def atomic_writer(path: Path, *, is_new: bool = False) -> Iterator[IO[bytes]]:
         path: replaced if it exists.
         is_new: instead, FileExistsError if it exists; of several processes, one writes it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = _partial(path)
+    with writing(path):
+        stream = temporary.open("xb")
     try:
-        with temporary.open("xb") as stream:
+        with stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -28,29 +118,33 @@ def atomic_writer(path: Path, *, is_new: bool = False) -> Iterator[IO[bytes]]:
             path.hardlink_to(temporary)
             temporary.unlink()
         else:
-            temporary.replace(path)
+            with writing(path):
+                temporary.replace(path)
         sync_directory(path.parent)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(*ABSENT):
+            temporary.unlink()
         raise
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Fill a folder that appears under `path` at the end; OSError if that is a file or a folder that is not empty."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     partial = _partial(path)
-    try:
+    with writing(path):
         partial.mkdir()
+    try:
         yield partial
         for path_inside in partial.rglob("*"):
-            if path_inside.is_dir():
+            if is_dir(path_inside):
                 sync_directory(path_inside)
                 continue
             with path_inside.open("rb") as stream:
                 os.fsync(stream.fileno())
         sync_directory(partial)
-        partial.rename(path)
+        with writing(path):
+            partial.rename(path)
         sync_directory(path.parent)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
@@ -76,8 +170,8 @@ def write_new(path: Path, text: str) -> None:
 
 def append_line(path: Path, line: str) -> None:
     """Append a line to a UTF-8 text file, whole also if other processes append at the same time."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab", buffering=0) as stream:
+    make_folder(path.parent)
+    with writing(path), path.open("ab", buffering=0) as stream:
         stream.write(f"{line}\n".encode())
         os.fsync(stream.fileno())
 

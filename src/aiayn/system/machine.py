@@ -8,6 +8,8 @@ from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
+from aiayn.system import files
+
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 NVIDIA = Path("/proc/driver/nvidia/gpus")
@@ -62,4 +64,4 @@ def _count_gpus() -> int:
         except (OSError, subprocess.SubprocessError):
             return 0
         return sum(line.startswith("GPU ") for line in answer.stdout.splitlines())
-    return len(list(NVIDIA.iterdir())) if NVIDIA.is_dir() else 0
+    return len(list(NVIDIA.iterdir())) if files.is_dir(NVIDIA) else 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from aiayn.errors import UserError
+from aiayn.system import files
 
 NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -36,7 +37,7 @@ def source_digest(name: str) -> str | None:
         spec = None
     except Exception as error:
         raise UserError(f"{name}: importing its package raised {_error_text(error)}") from error
-    if spec is None or spec.origin is None or not Path(spec.origin).is_file():
+    if spec is None or spec.origin is None or not files.is_file(Path(spec.origin)):
         return None
     return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()[:16]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from aiayn.errors import RunFailedError, UserError
+from aiayn.system.files import WriteError
 
 DISK_ERRORS = {
     errno.EACCES,
@@ -20,7 +21,7 @@ DISK_ERRORS = {
 }
 """Error numbers with which a file system refuses a write."""
 
-NO_SPACE = {errno.EDQUOT, errno.EFBIG, errno.ENOSPC}
+NO_SPACE = {errno.EDQUOT, errno.EFBIG, errno.ENOSPC, errno.EROFS}
 """Error numbers that only a write can have."""
 
 OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|bad_alloc", re.IGNORECASE)
@@ -29,16 +30,45 @@ OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|bad_alloc", re.
 
 @contextmanager
 def disk_errors_explained(setting: str) -> Iterator[None]:
-    """Turn a refused write into a UserError that names the setting, such as `paths.runs=runs`."""
+    """Turn a refused write into a UserError that names the setting, such as `paths.runs=runs`.
+
+    Another refusal becomes a UserError that names the file alone: it may have been read, and is not the setting's.
+    """
     try:
         yield
     except OSError as error:
-        if error.errno not in DISK_ERRORS:
+        if not isinstance(error, WriteError) and error.errno not in DISK_ERRORS:
             raise
+        if not is_of_writing(error):
+            raise file_error(error) from error
         where = f" to {error.filename}" if error.filename else ""
-        raise UserError(
-            f"{setting}: cannot write{where} ({error.strerror}); free space there or choose another folder"
-        ) from error
+        remedy = "free space there or choose another folder"
+        if error.errno == errno.ENOENT:
+            remedy = "the folder was removed or moved: bring it back, or rerun the command"
+        elif error.errno not in DISK_ERRORS:
+            remedy = "remove what is in its place"
+        raise UserError(f"{setting}: cannot write{where} ({error.strerror}); {remedy}") from error
+
+
+def is_of_writing(error: OSError) -> bool:
+    """Whether an error is one of writing: by its class, its number, or as it comes from a stream without a name."""
+    return isinstance(error, WriteError) or error.errno in NO_SPACE or error.filename is None
+
+
+def file_error(error: OSError) -> UserError:
+    """The UserError for a file or folder, which the error names, that can be read or written no more."""
+    return UserError(f"{error.filename}: {error.strerror}; correct the path or its permissions")
+
+
+@contextmanager
+def file_errors_explained() -> Iterator[None]:
+    """Turn an OSError that names a file into a UserError; others pass."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise file_error(error) from error
 
 
 @contextmanager

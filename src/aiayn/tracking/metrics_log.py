@@ -32,9 +32,10 @@ class MetricsLog(Logger):
 
     @rank_zero_only
     def _drop_after(self, step: int) -> None:
-        if not self.path.exists():
+        if not files.exists(self.path):
             return
-        text = self.path.read_text(encoding="utf-8")
+        with files.reading(self.path):
+            text = self.path.read_text(encoding="utf-8", errors="replace")  # lines of other bytes are dropped, too
         kept = [
             f"{line}\n" for line in text.splitlines() if (logged_at := _step(line)) is not None and logged_at <= step
         ]
@@ -43,9 +44,9 @@ class MetricsLog(Logger):
 
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
-        """Append one line; infinity and NaN, which JSON lacks, are written as null."""
+        """Append one line, or raise WriteError; infinity and NaN, which JSON lacks, are written as null."""
         row = {key: value if math.isfinite(value) else None for key, value in metrics.items() if key != "epoch"}
-        with self.path.open("a", encoding="utf-8") as stream:
+        with files.writing(self.path), self.path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps({"step": step, **row}) + "\n")
 
     @rank_zero_only
@@ -55,7 +56,7 @@ class MetricsLog(Logger):
 
 def logged(path: Path) -> Iterator[tuple[int, dict[str, float]]]:
     """The step and the finite numbers of each line."""
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+    for line in path.read_text(encoding="utf-8").splitlines() if files.exists(path) else ():
         if (step := _step(line)) is not None:
             yield step, {key: value for key, value in json.loads(line).items() if key != "step" and value is not None}
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiayn.runs.directory import RunDirectory
+from aiayn.system import files
 
 FOLDER = "wandb"
 OFFLINE = "offline-"
@@ -29,7 +30,7 @@ class WandbAttempt:
     @property
     def is_sent(self) -> bool:
         """Whether the server has all data."""
-        return self._mark.exists()
+        return files.exists(self._mark)
 
     def mark_as_sent(self) -> None:
         """Exclude the attempt from later syncs."""
@@ -51,7 +52,7 @@ def mark_if_sent(folder: Path) -> None:
     Without this function, refused data would be neither sent again nor reported.
     """
     log = folder / "logs" / "debug-internal.log"
-    if log.is_file() and not any(mark in log.read_text(encoding="utf-8", errors="replace") for mark in REFUSED):
+    if files.is_file(log) and not any(mark in log.read_text(encoding="utf-8", errors="replace") for mark in REFUSED):
         for file in folder.glob("run-*.wandb"):
             WandbAttempt(file).mark_as_sent()
 
@@ -60,5 +61,5 @@ def wandb_attempts(directory: RunDirectory) -> list[WandbAttempt]:
     """The attempts of a run with any W&B data, oldest first."""
     folders = [path for path in (directory.path / FOLDER).glob("*run-*") if not path.is_symlink()]  # latest-run is one
     in_order = sorted(folders, key=lambda path: path.name.removeprefix(OFFLINE))  # names begin with the time
-    files = [file for folder in in_order for file in sorted(folder.glob("run-*.wandb"))]
-    return [WandbAttempt(file) for file in files if file.stat().st_size]
+    attempts = [file for folder in in_order for file in sorted(folder.glob("run-*.wandb"))]
+    return [WandbAttempt(file) for file in attempts if file.stat().st_size]

@@ -44,7 +44,8 @@ class ForeignCheckpointError(UserError):
 
 
 def save_checkpoint(content: Mapping[str, Any], path: Path) -> None:
-    """Write a checkpoint; OSError if the disk refuses it."""
+    """Write a checkpoint; OSError if the disk refuses it, or the folder above its own was removed."""
+    files.require_folder(path.parent.parent)
     with files.atomic_writer(path) as stream:
         try:
             torch.save(content, stream)

@@ -24,6 +24,7 @@ from aiayn.config.instantiation import instantiate
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
+from aiayn.system import files
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar, WeightsKeeper
 from aiayn.training.checkpoint_io import load_checkpoint, save_checkpoint
 from aiayn.training.data_module import TranslationDataModule
@@ -169,7 +170,7 @@ class TrainingSession:
         self._stop.ignore_more()
         if self._saves:
             last = self.checkpoints / f"step-{self.step:07d}.ckpt"
-            if not self._group.broadcast(last.exists()):  # saving is collective: the ranks must agree
+            if not self._group.broadcast(files.exists(last)):  # saving is collective: the ranks must agree
                 self._trainer.save_checkpoint(last)
             self._remove_orphaned(newest=last)
 

@@ -1,12 +1,15 @@
-"""Parallel encoding writes the same files as sequential encoding."""
+"""Parallel encoding writes the same files as sequential encoding; files that were changed since are named."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.data.preparation.split_files import write_split
+from aiayn.data.preparation.split_files import PreparedSplit, write_split
 from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.errors import UserError
 
 EOS = SubwordTokenizer.eos_id
 TEXT = st.lists(
@@ -43,3 +46,31 @@ def test_files_equal_those_of_sequential_encoding(
         assert stem.with_name(f"dev.{side}.txt").read_bytes().decode().split("\n")[:-1] == [
             pair[number] for pair in pairs
         ]
+
+
+FILES = [f"dev.{side}.{suffix}" for side in ("source", "target") for suffix in ("tokens", "offsets", "txt")]
+
+
+@settings(max_examples=20)
+@given(name=st.sampled_from(FILES), kept=st.floats(0, 1, exclude_max=True) | st.none())
+def test_a_file_that_was_cut_off_or_removed_is_named_before_it_is_read(
+    tokenizer: SubwordTokenizer, tmp_path_factory: pytest.TempPathFactory, name: str, kept: float | None
+) -> None:
+    """A mapped file that is too short would end the process by SIGBUS."""
+    folder = tmp_path_factory.mktemp("split")
+    write_split([(["ab", "aab"], ["b\u00fc", "ab ab"])], tokenizer, folder / "dev")
+    split = PreparedSplit(folder, "dev")
+    assert (split.source_lines(), split.target_lines()) == (["ab", "aab"], ["b\u00fc", "ab ab"])
+    path = folder / name
+    if kept is None:
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[: int(path.stat().st_size * kept)])
+    with pytest.raises(UserError, match=rf"^{path}: this file of the prepared corpus was removed or changed"):
+        read_all(folder)
+
+
+def read_all(folder: Path) -> None:
+    split = PreparedSplit(folder, "dev")
+    split.source_lines()
+    split.target_lines()

@@ -3,15 +3,18 @@
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ordinary_user import ordinary_user
 
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory, average_name, open_run
 from aiayn.system import files
+from aiayn.system.files import WriteError
 
 step_numbers = st.sets(st.integers(0, 10**8), max_size=6)
 
@@ -146,3 +149,63 @@ def test_only_a_folder_with_a_record_is_a_run(tmp_path: Path) -> None:
         open_run(str(tmp_path / "nowhere"))
     (tmp_path / "run.json").touch()
     assert open_run(str(tmp_path)) == RunDirectory(tmp_path)
+
+
+def be_binary(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe\0")
+
+
+def be_a_loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def be_closed(path: Path) -> None:
+    path.touch(mode=0)
+
+
+DAMAGES = (be_binary, Path.mkdir, be_a_loop, be_closed)
+ASKED: dict[str, Callable[[RunDirectory], object]] = {
+    ".lock": lambda run: run.is_free,
+    ".repeats": lambda run: run.repeats,
+    "sweeps.txt": lambda run: run.sweeps,
+    "checkpoints": lambda run: (run.steps(), run.averages()),
+    "metrics.jsonl": lambda run: run.validation_perplexities(),
+    "model.safetensors": lambda run: run.is_published,
+}
+"""By name of a bookkeeping file: what reads it."""
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", ASKED)
+def test_a_bookkeeping_file_of_another_kind_is_named_or_harmless(
+    tmp_path: Path, name: str, damage: Callable[[Path], None]
+) -> None:
+    run, path = RunDirectory(tmp_path), tmp_path / name
+    damage(path)
+    with ordinary_user():
+        try:
+            ASKED[name](run)
+        except UserError as error:
+            assert str(error).startswith(f"{path}: ")  # noqa: PT017 (it need not be raised)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", [".lock", ".holder"])
+def test_a_lock_of_another_kind_is_named_or_replaced(tmp_path: Path, name: str, damage: Callable[[Path], None]) -> None:
+    run = RunDirectory(tmp_path)
+    damage(tmp_path / name)
+    try:
+        with ordinary_user(), run.locked():
+            assert run.holder is not None
+    except WriteError as error:
+        assert error.filename == str(tmp_path / name)  # noqa: PT017 (it need not be raised)
+    if name == ".holder":
+        assert run.holder is None, "the lock is free, whatever stands in the file"
+
+
+def test_checkpoints_that_cannot_be_listed_are_not_absent(tmp_path: Path) -> None:
+    directory = with_checkpoints(tmp_path, steps={3}, best=set())
+    directory.checkpoints.chmod(0)
+    with pytest.raises(UserError, match=rf"^{directory.checkpoints}: cannot be read \(Perm"), ordinary_user():
+        directory.checkpoint("last")
+    directory.checkpoints.chmod(0o700)

@@ -109,5 +109,5 @@ def test_a_run_with_damaged_metrics_is_unreadable(tmp_path: Path, line: str) -> 
 def test_a_damaged_file_of_sweeps_is_named(tmp_path: Path) -> None:
     directory = a_run(tmp_path, "a", Status.finished)
     directory.sweeps_file.write_bytes(b"\xff")
-    with pytest.raises(UserError, match=rf"^{directory.sweeps_file}: not the names of sweeps "):
+    with pytest.raises(UserError, match=rf"^{directory.sweeps_file}: not text in UTF-8 "):
         _ = directory.sweeps

@@ -31,7 +31,15 @@ CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("
 def copy(tmp_path: Path) -> Path:
     """A folder with this program's source in it, as an unpacked archive has it."""
     source = Path(provenance.__file__).parents[1]
-    for name in ("__init__.py", "runs/__init__.py", "runs/provenance.py"):
+    needed = (
+        "__init__.py",
+        "errors.py",
+        "runs/__init__.py",
+        "runs/provenance.py",
+        "system/__init__.py",
+        "system/files.py",
+    )
+    for name in needed:
         target = tmp_path / "src" / "aiayn" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source / name, target)

@@ -7,19 +7,43 @@ import pytest
 import torch
 
 from aiayn.errors import RunFailedError, UserError
-from aiayn.system.resource_errors import DISK_ERRORS, disk_errors_explained, memory_errors_explained
+from aiayn.system.files import WriteError
+from aiayn.system.resource_errors import (
+    DISK_ERRORS,
+    NO_SPACE,
+    disk_errors_explained,
+    file_errors_explained,
+    memory_errors_explained,
+)
 
 
 @pytest.mark.parametrize("number", sorted(DISK_ERRORS))
 @pytest.mark.parametrize("filename", [None, "/full/run.json"])
 def test_a_refusal_names_the_setting_the_reason_and_the_remedy(number: int, filename: str | None) -> None:
     with pytest.raises(UserError) as caught, disk_errors_explained("paths.runs=/full"):
-        raise OSError(number, os.strerror(number), filename)
+        raise WriteError(number, os.strerror(number), filename)
     message = str(caught.value)
     assert message.startswith("paths.runs=/full: cannot write ")
     assert os.strerror(number) in message
     assert (filename in message) if filename else ("None" not in message)
     assert message.endswith("; free space there or choose another folder")
+
+
+@pytest.mark.parametrize("number", sorted(DISK_ERRORS - NO_SPACE))
+def test_a_file_that_is_only_read_is_not_the_settings_fault(number: int) -> None:
+    for explained in (disk_errors_explained("paths.runs=/full"), file_errors_explained()):
+        with pytest.raises(UserError) as caught, explained:
+            raise OSError(number, os.strerror(number), "/other/run.json")
+        assert str(caught.value) == f"/other/run.json: {os.strerror(number)}; correct the path or its permissions"
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"), [(errno.ENOENT, "the folder was removed or moved"), (errno.EISDIR, "remove what is in its")]
+)
+def test_what_stands_in_the_way_of_a_write_has_a_remedy_of_its_own(number: int, remedy: str) -> None:
+    with pytest.raises(UserError, match=rf"^paths\.runs=/full: cannot write to /full/x \(.*; {remedy}"):  # noqa: SIM117
+        with disk_errors_explained("paths.runs=/full"):
+            raise WriteError(number, os.strerror(number), "/full/x")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aiayn.errors import UserError
+from aiayn.system.files import WriteError
 from aiayn.tracking.metrics_log import MetricsLog, logged
 
 lengths = st.integers(1, 12)
@@ -74,3 +76,27 @@ def test_logged_metrics_can_be_read_back(tmp_path: Path) -> None:
     assert list(logged(path)) == [(3, {"train/lr": 0.5}), (4, {"train/loss": 4 / 7}), (5, {"train/loss": 5 / 7})]
     MetricsLog(path, start_step=5)
     assert path.stat().st_mtime_ns == before, "a file without later lines is not rewritten"
+
+
+def test_bytes_that_are_no_text_are_dropped_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    write(path, range(1, 3))
+    path.write_bytes(b"\xff\xfe\0\n" + path.read_bytes())
+    write(path, range(3, 4), start_step=2)
+    assert [row["step"] for row in rows(path)] == [1, 2, 3]
+
+
+def test_a_folder_that_was_removed_is_not_made_again(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    log = MetricsLog(folder / "metrics.jsonl")
+    folder.rename(tmp_path / "moved")
+    with pytest.raises(WriteError) as caught:
+        log.log_metrics({"train/loss": 1.0}, 1)
+    assert caught.value.filename == str(folder / "metrics.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["moved"]
+
+
+def test_metrics_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=rf"^{tmp_path}: cannot be read \(Is a directory\)"):
+        MetricsLog(tmp_path)

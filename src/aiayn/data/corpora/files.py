@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aiayn.errors import UserError
+from aiayn.system import files
 
 
 def named_files(named: object, key: str, *, endings: Sequence[str] = ()) -> list[Path]:
@@ -28,28 +29,28 @@ def named_files(named: object, key: str, *, endings: Sequence[str] = ()) -> list
 
 def _matches(pattern: str, key: str, endings: Sequence[str]) -> list[Path]:
     path = Path(pattern).expanduser()
-    if path.is_dir():
+    if files.is_dir(path, key=key):
         if not endings:
             raise UserError(f"{key}: {pattern} is a directory; name its files, for example {pattern.rstrip('/')}/*.gz")
         return _below(path, key, endings)
-    if path.exists():  # including a name that looks like a glob
+    if files.exists(path):  # including a name that looks like a glob
         return [path]
     if not glob.has_magic(pattern):
         raise UserError(f"{key}: {pattern} does not exist (relative to {Path.cwd()}); fix the path")
-    files: list[Path] = []
+    named: list[Path] = []
     for match in sorted(glob.glob(str(path), recursive=True)):  # noqa: PTH207 - Path.glob takes no absolute pattern
         found = Path(match)
-        if found.is_file():
-            files.append(found)
-        elif endings and found.is_dir():
-            files += _below(found, key, endings)
-    if not files:
+        if files.is_file(found, key=key):
+            named.append(found)
+        elif endings and files.is_dir(found):
+            named += _below(found, key, endings)
+    if not named:
         raise UserError(f"{key}: the glob {pattern} matches no file (relative to {Path.cwd()}); fix it")
-    return files
+    return named
 
 
 def _below(folder: Path, key: str, endings: Sequence[str]) -> list[Path]:
-    below = sorted(path for path in folder.rglob("*") if path.is_file())
+    below = sorted(path for path in folder.rglob("*") if files.is_file(path, key=key))
     if found := [path for path in below if path.name.removesuffix(".gz").endswith(tuple(endings))]:
         return found
     raise UserError(f"{key}: no file below {folder} ends in {', '.join(endings)} (or with .gz added); name files")

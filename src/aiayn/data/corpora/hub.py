@@ -11,6 +11,7 @@ from aiayn.data.corpora.corpus import SPLITS, Split, Task
 from aiayn.data.corpora.hub_data_set import HubDataSet
 from aiayn.data.lines import breaks_as_spaces
 from aiayn.errors import UserError
+from aiayn.system import files
 
 _BATCH = 1_000  # rows read at a time
 _FILTERED_NEWSTEST2014 = 2737
@@ -62,7 +63,7 @@ class HubCorpus:
     def origin(self) -> dict[str, Any]:
         """The data set, its subset and splits, and its commit or the checksums of its files."""
         path, subset, content = self._data_set.path, self._data_set.subset, self._data_set.content
-        name = Path(path).name if Path(path).expanduser().is_dir() else path
+        name = Path(path).name if files.is_dir(Path(path).expanduser()) else path
         return {"kind": "hub", "path": name, "subset": subset, "splits": self._splits, "content": content}
 
     def rows(self, split: Split, *, start: int = 0) -> Iterator[tuple[str, str]]:

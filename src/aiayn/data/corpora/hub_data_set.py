@@ -17,6 +17,7 @@ import yaml
 
 from aiayn.data.lines import file_entry
 from aiayn.errors import RunFailedError, UserError
+from aiayn.system import files
 from aiayn.system.progress import has_bars
 from aiayn.system.scratch import make_scratch, remove_scratch
 
@@ -49,7 +50,7 @@ class HubDataSet:
         self.path, self.subset, self._revision = path, subset, revision
         self._scratch_directory = scratch_directory
         folder = Path(path).expanduser()
-        self._folder = folder.absolute() if path and folder.is_dir() else None
+        self._folder = folder.absolute() if path and files.is_dir(folder) else None
 
     @cached_property
     def content(self) -> dict[str, Any]:
@@ -66,9 +67,9 @@ class HubDataSet:
             return {"data set": [self.path, self.subset, self._revision if pinned else str(self._on_hub.hash)]}
         with self.one_line_errors(), tempfile.TemporaryDirectory() as cache:
             data_files = self._in_folder(self._folder, cache=cache).config.data_files
-            files = {str(split): [self._digest(Path(file)) for file in files] for split, files in data_files.items()}
-            described = [self._digest(file) for name in _DESCRIPTIONS if (file := self._folder / name).is_file()]
-        return {"files": files, "described by": described, "subset": self.subset}
+            digests = {str(split): [self._digest(Path(file)) for file in each] for split, each in data_files.items()}
+            described = [self._digest(file) for name in _DESCRIPTIONS if files.is_file(file := self._folder / name)]
+        return {"files": digests, "described by": described, "subset": self.subset}
 
     def table(self, split: str, *, key: str) -> datasets.Dataset:
         """Return a split, or a part of one such as `train[:1%]`, as a memory-mapped table; `key` is named in errors.
@@ -166,7 +167,9 @@ class HubDataSet:
         if not self.path:
             raise UserError(f"data.path has no value: name a data set of the hub or a folder, {_INSTEAD}")
         if self.path.startswith(("/", ".", "~")) or self.path.count("/") > 1:
-            problem = "a file: name its folder" if Path(self.path).expanduser().is_file() else "no such folder: fix it"
+            problem = (
+                "a file: name its folder" if files.is_file(Path(self.path).expanduser()) else "no such folder: fix it"
+            )
             raise UserError(f"data.path={self.path}: {problem} (relative to {Path.cwd()}), {_INSTEAD}")
 
     def _check_cached(self, commit: str) -> None:
@@ -212,9 +215,9 @@ class HubDataSet:
 
 def _saved_to_disk(folder: Path) -> dict[str, list[str]] | None:
     """Return the files of each split, in order, of a folder written by `save_to_disk`; None for other folders."""
-    if (index := folder / "dataset_dict.json").is_file():
+    if files.is_file(index := folder / "dataset_dict.json"):
         parts = {name: folder / name for name in json.loads(index.read_bytes())["splits"]}
-    elif (folder / "state.json").is_file() and (folder / "dataset_info.json").is_file():
+    elif files.is_file(folder / "state.json") and files.is_file(folder / "dataset_info.json"):
         parts = {"train": folder}
     else:
         return None

@@ -14,6 +14,7 @@ from aiayn.data.corpora.corpus import Split, Task
 from aiayn.data.corpora.files import named_files
 from aiayn.data.lines import file_entry, file_lines
 from aiayn.errors import UserError
+from aiayn.system import files
 from aiayn.trees.linearization import WORD, linearize
 from aiayn.trees.normalization import normalize
 from aiayn.trees.reading import read_trees
@@ -104,7 +105,7 @@ class TreebankCorpus:
         named = self._named[part]
         if self._folder is None:
             return named
-        if not Path(self._folder).expanduser().is_dir():
+        if not files.is_dir(Path(self._folder).expanduser()):
             raise UserError(f"data.path={self._folder}: no such folder (relative to {Path.cwd()}); fix the path")
         return [_join(self._folder, str(name)) for name in (named if isinstance(named, list) else [named])]
 
@@ -138,7 +139,7 @@ class TreebankCorpus:
 def _join(folder: str, name: str) -> str:
     """Join a folder, which is never a glob, and a name or glob."""
     path = Path(folder) / name
-    return str(Path(glob.escape(folder)) / name) if glob.has_magic(name) and not path.exists() else str(path)
+    return str(Path(glob.escape(folder)) / name) if glob.has_magic(name) and not files.exists(path) else str(path)
 
 
 def _trees(path: Path, key: str) -> Iterator[Tree]:

@@ -49,7 +49,7 @@ def open_or_build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -
         try:
             return read_verified(directory)  # built by another process in the meantime
         except DamagedFolderError as damage:
-            if directory.exists():
+            if files.exists(directory):
                 logger.warning("%s is damaged (%s); building it again", directory, damage)
                 shutil.rmtree(directory)
         return _build(directory, build)
@@ -99,7 +99,7 @@ def _remove_leftovers(directory: Path) -> None:
 
     Shards of a folder that does not exist yet stay.
     """
-    shards = (path for path in directory.parent.glob("*.shards") if path.with_suffix("").exists())
+    shards = (path for path in directory.parent.glob("*.shards") if files.exists(path.with_suffix("")))
     for leftover in (*directory.parent.glob(".*.partial"), *shards):
         name = leftover.name.removeprefix(".").partition(".")[0]
         lock = FileLock(directory.with_name(f"{name}.lock"), timeout=0) if name != directory.name else nullcontext()

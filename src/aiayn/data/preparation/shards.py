@@ -102,7 +102,7 @@ class ShardEncoder:
 
 def first_missing(folder: Path) -> int:
     """Return the first pair without a shard; later shards are written again."""
-    return next(start for start in count(0, SHARD) if not _path(folder, start).exists())
+    return next(start for start in count(0, SHARD) if not files.exists(_path(folder, start)))
 
 
 def join(folder: Path, stem: Path, *, drops_duplicates: bool) -> tuple[dict[str, int], dict[str, Any]]:

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aiayn.data.batches.prefetch import parallel_map
 from aiayn.data.batches.sentences import Sentences
@@ -14,6 +15,7 @@ from aiayn.data.corpora.corpus import Split
 from aiayn.data.given_pieces import GivenTokenizer
 from aiayn.data.lines import TextPairs
 from aiayn.data.vocabulary import AnyTokenizer
+from aiayn.errors import UserError
 
 SIDES = ("source", "target")
 TREES = "trees"
@@ -25,7 +27,10 @@ ENCODING_THREADS = 2
 
 @final
 class PreparedSplit:
-    """The sentence pairs of one split; text and trees are stored for dev and test only."""
+    """The sentence pairs of one split; text and trees are stored for dev and test only.
+
+    UserError if a file was removed or cut off since the corpus was verified.
+    """
 
     def __init__(self, directory: Path, name: Split, limit: int | None = None) -> None:
         self._stem = directory / name
@@ -48,18 +53,41 @@ class PreparedSplit:
 
     def _lines(self, suffix: str) -> list[str]:
         path = with_suffix(self._stem, suffix)
-        assert path.exists(), f"{path}: text is stored for dev and test only"
-        lines = path.read_bytes().decode().split("\n")  # not splitlines: a sentence may contain \r or U+2028
-        return lines[:-1][: len(self)]
+        try:
+            text = path.read_bytes().decode()
+        except (OSError, UnicodeDecodeError):
+            raise _lost(path) from None
+        lines = text.split("\n")[:-1][: len(self)]  # not splitlines: a sentence may contain \r or U+2028
+        if len(lines) < len(self):
+            raise _lost(path)
+        return lines
 
 
 def _mapped(stem: Path, limit: int | None) -> Sentences:
-    """One side of a split, or its first `limit` sentences, memory-mapped."""
-    offsets = np.asarray(np.memmap(with_suffix(stem, "offsets"), dtype="<i8", mode="r"))
+    """One side of a split, or its first `limit` sentences, memory-mapped.
+
+    The files must have the size that they were written with. If one is cut off later, while it is mapped, the kernel
+    kills this process by SIGBUS; reading whole files instead would take the memory that mapping saves.
+    """
+    offsets = _mapped_array(with_suffix(stem, "offsets"), "<i8")
+    tokens = _mapped_array(with_suffix(stem, "tokens"), "<i4")
+    if len(tokens) != offsets[-1]:
+        raise _lost(with_suffix(stem, "tokens"))
     if limit is not None:
         offsets = offsets[: limit + 1]
-    tokens = np.asarray(np.memmap(with_suffix(stem, "tokens"), dtype="<i4", mode="r"))
     return Sentences(tokens[: offsets[-1]], offsets)
+
+
+def _mapped_array(path: Path, kind: str) -> NDArray[Any]:
+    try:
+        return np.asarray(np.memmap(path, dtype=kind, mode="r"))
+    except (OSError, ValueError):  # ValueError: of an empty file, or one that ends within a number
+        raise _lost(path) from None
+
+
+def _lost(path: Path) -> UserError:
+    """The error for a file that was removed or changed after the corpus had been verified."""
+    return UserError(f"{path}: this file of the prepared corpus was removed or changed; rerun, and it is made again")
 
 
 def write_split(chunks: Iterable[TextPairs], tokenizer: AnyTokenizer, stem: Path) -> dict[str, int]:

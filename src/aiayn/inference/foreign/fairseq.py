@@ -16,6 +16,7 @@ from aiayn.errors import UserError
 from aiayn.inference.foreign.model import SIDES, ForeignModel, check_settings, parts_of, search_of, shared
 from aiayn.inference.foreign.pickled import plain, read_pickled
 from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
+from aiayn.system import files
 
 LIBRARY = "fairseq"
 
@@ -166,14 +167,15 @@ def _activation(name: str, path: Path) -> Activation:
 
 def _tokenizer(path: Path, languages: tuple[str, str]) -> GivenTokenizer:
     """The vocabulary of dict.<language>.txt beside the checkpoint; UserError if those of both sides differ."""
-    files = [_dictionary(path, language) for language in languages]
-    for file in files:
-        if not file.is_file():
+    dictionaries = [_dictionary(path, language) for language in languages]
+    for file in dictionaries:
+        if not files.is_file(file):
             raise UserError(f"checkpoint={path}: has no {file.name} beside it; copy the dictionary of its data there")
-    source, target = (read_vocabulary(file, f"checkpoint={path}") for file in files)
+    source, target = (read_vocabulary(file, f"checkpoint={path}") for file in dictionaries)
     if source != target:
         raise UserError(
-            f"checkpoint={path}: {files[0].name} and {files[1].name} differ; models with one vocabulary are imported"
+            f"checkpoint={path}: {' and '.join(each.name for each in dictionaries)} differ; models with one vocabulary "
+            "are imported"
         )
     return GivenTokenizer(source, special=SPECIAL_IDS, marker="subword_nmt" if _has_at(source) else "sentencepiece")
 

@@ -26,6 +26,7 @@ from aiayn.inference.foreign.model import (
 )
 from aiayn.inference.foreign.pickled import NAMED, read_pickled
 from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
+from aiayn.system import files
 from aiayn.system.extras import require
 
 LIBRARY = "marian"
@@ -74,7 +75,7 @@ def read_marian(folder: Path) -> ForeignModel:
     for settings, name in ((config, "config.json"), (generation, "generation_config.json")):
         check_settings(settings, f"checkpoint={folder}: {name}")
     num_layers, inner, heads = _sizes(config, folder)
-    weights_file = next((folder / name for name in (SAFETENSORS, PICKLED) if (folder / name).is_file()), None)
+    weights_file = next((folder / name for name in (SAFETENSORS, PICKLED) if files.is_file(folder / name)), None)
     if weights_file is None:
         raise UserError(f"checkpoint={folder}: has neither {SAFETENSORS} nor {PICKLED}; download one of them")
     pieces = _pieces(folder)

@@ -27,6 +27,7 @@ from aiayn.reports.reported_runs import ReportedRun, choose, runs_of
 from aiayn.runs.evaluations import Evaluation, other_searches
 from aiayn.runs.ledger import read_results
 from aiayn.runs.record import RecordedBrackets, RecordedSearch, SplitScores
+from aiayn.system import files
 
 PREFIX = "table4/"
 
@@ -153,7 +154,7 @@ def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Rep
     Raises:
         UserError: seeds of one experiment do not compare, or a file cannot be read.
     """
-    entries = read_results(runs) if runs.is_dir() else []
+    entries = read_results(runs) if files.is_dir(runs) else []
     there = runs_of(ParserRun, entries, [f"{PREFIX}{name}" for name in ROWS])
     chosen = choose(there, runs, scale=scale, data=data)
     chosen.sort(key=lambda run: (run.treebank != WSJ, run.treebank))

@@ -27,7 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from aiayn.runs import provenance
+from aiayn.runs import hardware, provenance
 from aiayn.runs.directory import RunDirectory
 from aiayn.system import files
 from disturbed_sweep import ROWS, History, Process, Sweep, history, phase, status, wait_until_gone
@@ -300,7 +300,7 @@ def _differences(sweep: Sweep, undisturbed: dict[str, History]) -> dict[str, lis
 def _write(journal: Journal, options: argparse.Namespace, seconds: float) -> int:
     """The table, and every trial beside it; the exit code."""
     sweeps = {row["number"]: row["differences"] for row in journal.of("sweep")}
-    machine = provenance.hardware()
+    machine = hardware.hardware()
     about = {
         "command": f"python benchmarks/faults.py --trials {options.trials} --seed {options.seed} "
         f"--output {options.output}",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from aiayn.runs import provenance
+from aiayn.runs import hardware, provenance
 from aiayn.system import files
 from contest import Spread
 
@@ -85,14 +85,14 @@ def merge(
     path.parent.mkdir(parents=True, exist_ok=True)
     content = read(path)
     code = provenance.code_version((*provenance.SOURCES, "benchmarks"))
-    processor = f"{provenance.processor()}{_generation()}"
+    processor = f"{hardware.processor()}{_generation()}"
     others = [each for each in content.get(subject, []) if each["machine"]["processor"] != processor]
     measured = {
         "command": command,
         "seconds": seconds,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "commit": f"{(code.commit or 'unknown')[:12]}{', with changes' if code.dirty else ''}",
-        "machine": {**provenance.hardware(), "processor": processor},
+        "machine": {**hardware.hardware(), "processor": processor},
         "versions": {**provenance.versions(), **peers},
         "rows": [dataclasses.asdict(row) for row in rows],
     }
@@ -102,7 +102,7 @@ def merge(
 
 def _generation() -> str:
     """Family and model, where Linux states them: virtual machines call several generations AMD EPYC."""
-    stated = provenance.processor_facts()
+    stated = hardware.processor_facts()
     if not {"cpu family", "model"} <= stated.keys():
         return ""
     return f" (family {stated['cpu family']}, model {stated['model']})"

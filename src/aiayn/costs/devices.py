@@ -17,7 +17,7 @@ from aiayn.config.store import conf_directory
 from aiayn.models.matmul import linear
 from aiayn.paper.recipe import load_recipe
 from aiayn.runs.cost import Basis, Devices
-from aiayn.runs.provenance import processor
+from aiayn.runs.hardware import processor
 
 PROBED_ROWS, PROBED_WIDTH, PROBED_COLUMNS = 1024, 512, 2048
 """Matrix product by which a processor is measured: base's first feed-forward layer."""

@@ -22,7 +22,7 @@ from aiayn.inference.quality import quality_of
 from aiayn.inference.scoring import Scorer, parse_splits
 from aiayn.inference.weights import load_weights
 from aiayn.launch.dispatch import launch_run
-from aiayn.runs import provenance
+from aiayn.runs import hardware, provenance
 from aiayn.runs.directory import RunDirectory, average_name
 from aiayn.runs.record import SplitScores, Status, utc_now
 from aiayn.runs.replays import RecordedRun, check_hash, mark_replay
@@ -123,7 +123,7 @@ def rescore(run: RecordedRun, config: TrainConfig) -> RecordedRun:
     """
     validate(config)
     directory = replay_directory(run, config, suffix=SCORED)
-    record = dataclasses.replace(run.record, versions=provenance.versions(), hardware=provenance.hardware())
+    record = dataclasses.replace(run.record, versions=provenance.versions(), hardware=hardware.hardware())
     record.hardware["processes"] = 1
     record.commit, record.dirty, record.patch, _ = provenance.code_version()
     record.packages = provenance.digest(provenance.package_lock().encode())
@@ -132,7 +132,7 @@ def rescore(run: RecordedRun, config: TrainConfig) -> RecordedRun:
     checkpoint = scored_checkpoint(run)
     if checkpoint is not None:
         _set_threads(run, config)
-        record.hardware["threads"] = provenance.hardware()["threads"]
+        record.hardware["threads"] = hardware.hardware()["threads"]
         record.scores = _decoded(run, config, directory, checkpoint)
     elif all(run.hypotheses(split) is not None for split in record.scores):
         record.scores = {split: _rescored(run, config, directory, split) for split in parse_splits(list(record.scores))}

@@ -30,7 +30,7 @@ from aiayn.inference.weights import load_weights
 from aiayn.launch.starting_point import check_vocabulary, misses_validation, newest_whole_checkpoint, start_weights
 from aiayn.models.cost import ModelCost
 from aiayn.models.translation_model import TranslationModel, count_parameters
-from aiayn.runs import provenance
+from aiayn.runs import hardware, provenance
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores, utc_now
 from aiayn.system import files, processes
@@ -106,7 +106,7 @@ def run_stages(job: Job) -> None:
     check_lengths_fit_positions(config, data)
     last = job.group.broadcast(newest_whole_checkpoint(job.directory, record) if is_leader else None)
     model = _build_model(config, data, start=None if last else start)
-    record.hardware = {**provenance.hardware(), "processes": job.group.size}
+    record.hardware = {**hardware.hardware(), "processes": job.group.size}
     record.precision = session.precision
     device = device_of(config, local_rank=processes.local_rank())
     if device.type == "cuda":

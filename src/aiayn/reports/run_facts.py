@@ -31,7 +31,8 @@ def machine_text(record: Record) -> str:
     """The known facts of a run's machine, as in "8 x H100, AMD EPYC, 16 cores, 1 thread, 128 GiB"."""
     hardware = record.hardware
     devices = [f"{count} x {name}" for name, count in Counter(hardware.get("gpus", ())).items()]
-    counts = [counted(hardware[f"{noun}s"], noun) for noun in ("core", "thread") if hardware.get(f"{noun}s")]
+    known = {"core": hardware.get("cores"), "thread": hardware.get("threads")}
+    counts = [counted(count, noun) for noun, count in known.items() if count]
     memory = f"{hardware['memory_gib']} GiB" if hardware.get("memory_gib") else ""
     return ", ".join(filter(None, [*devices, hardware.get("processor"), *counts, memory]))
 

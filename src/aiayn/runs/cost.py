@@ -1,15 +1,14 @@
 """The cost of a run: an account of every attempt, and their sum."""
 
 import dataclasses
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from aiayn.errors import UserError
+from aiayn.system.documents import read_as
 
 JOULES_PER_KWH = 3.6e6
 
@@ -163,6 +162,7 @@ class RunCost:
     attempts: tuple[Attempt, ...]
     """In order; the last one may be under way."""
     total: Total
+    """Their sum, computed anew when an account is read."""
 
     @classmethod
     def of(cls, attempts: Iterable[Attempt]) -> Self:
@@ -171,25 +171,13 @@ class RunCost:
         return cls(every, Total.of(every))
 
     @classmethod
-    def read(cls, content: Mapping[str, Any]) -> Self:
-        """From JSON; the sum is computed anew. KeyError, TypeError or ValueError if it is not an account."""
-        return cls.of(_attempt(attempt) for attempt in content["attempts"])
-
-    @classmethod
     def kept(cls, path: Path) -> Self | None:
         """The account in the file of a running or killed attempt, if there is one; UserError if it is damaged."""
         try:
-            return cls.read(json.loads(path.read_text(encoding="utf-8")))
+            return cls.of(read_as(cls, path, remedy="remove it").attempts)
         except FileNotFoundError:
             return None
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(f"{path}: not an account of costs ({error}); remove it") from None
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
         return dataclasses.asdict(self)
-
-
-def _attempt(content: Mapping[str, Any]) -> Attempt:
-    devices = tuple(Devices(**{**each, "basis": each["basis"] and Basis(each["basis"])}) for each in content["devices"])
-    return Attempt(**{**content, "devices": devices})

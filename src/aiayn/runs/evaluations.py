@@ -1,6 +1,5 @@
 """Evaluations on disk: the one in a run's record, or another below its `evaluations`."""
 
-import json
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -10,8 +9,9 @@ from aiayn.data.lines import file_lines
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import EVALUATE_AGAIN, SentenceScores, read_sentence_scores
 from aiayn.runs.directory import RunDirectory, open_run
-from aiayn.runs.record import Record, SplitScores, read_record, split_scores
+from aiayn.runs.record import Record, SplitScores, read_record
 from aiayn.system import files
+from aiayn.system.documents import read_as
 
 SCORES = "scores.json"
 
@@ -86,9 +86,8 @@ def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> lis
 
 
 def read_scores(path: Path) -> dict[str, SplitScores]:
-    """The scores of an evaluation by split; UserError if the file is damaged."""
+    """The scores of an evaluation by split; UserError if the file is missing or damaged."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return {split: split_scores(value) for split, value in content.items()}
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{path}: not the scores of an evaluation ({error}); evaluate again") from error
+        return read_as(dict[str, SplitScores], path, remedy="evaluate again")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; evaluate again") from None

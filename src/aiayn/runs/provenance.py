@@ -1,4 +1,4 @@
-"""The origin of a result: commit, uncommitted changes, packages, precision, hardware."""
+"""The origin of a result: commit, uncommitted changes, packages, precision."""
 
 import hashlib
 import importlib.metadata
@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import aiayn
 from aiayn.system import files
@@ -177,34 +177,6 @@ def code() -> dict[str, str]:
     for path in sorted(root.rglob("*.py")):
         content.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
     return {"aiayn's source": content.hexdigest()[:16], **{f"the version of {k}": v for k, v in versions().items()}}
-
-
-def hardware() -> dict[str, Any]:
-    """Processor, cores, memory in GiB, and GPUs that torch sees."""
-    import torch
-
-    pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
-    return {
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "memory_gib": round(pages * page / 2**30, 1),
-        "gpus": [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())],
-        "threads": torch.get_num_threads(),
-    }
-
-
-def processor() -> str:
-    """The processor's model name, if Linux states it."""
-    return processor_facts().get("model name") or platform.processor() or platform.machine()
-
-
-def processor_facts() -> dict[str, str]:
-    """The last processor's entries in /proc/cpuinfo; empty on other systems than Linux."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return {}
-    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
 
 
 def _git(root: Path, *arguments: str, **environment: str) -> bytes | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
@@ -18,8 +18,10 @@ from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
 from aiayn.runs.cost import RunCost
 from aiayn.runs.directory import RunDirectory
+from aiayn.runs.hardware import Hardware
 from aiayn.runs.provenance import DISTRIBUTION, Code, Origin
 from aiayn.system import files
+from aiayn.system.documents import NullIsInfinity, parse_as, parse_json, read_text
 
 SCHEMA_VERSION = 3
 """Increased whenever a field changes its meaning or is removed."""
@@ -81,7 +83,7 @@ class RecordedSearch:
 class SplitScores:
     """The scores of one split: BLEU and chrF of translations, `brackets` of parse trees."""
 
-    ppl: float
+    ppl: Annotated[float, NullIsInfinity]
     """exp of the mean unsmoothed negative log-likelihood per token, end marks included."""
     bleu: Score | None
     """sacreBLEU; on detokenised text unless the data came split into words."""
@@ -107,6 +109,10 @@ class SplitScores:
     dirty: bool | None = None
     patch: str | None = None
     """Digest of that code's uncommitted changes."""
+
+    def __post_init__(self) -> None:
+        if self.brackets is None and (self.bleu is None or self.chrf is None):
+            raise ValueError("has neither bleu and chrf nor brackets")
 
     @property
     def code(self) -> Code:
@@ -208,7 +214,8 @@ class Record:
     """Origins of earlier attempts that have trained; the last attempt's is `origin`."""
     repeats: int = 0
     """The number of times that the run was trained anew after it had finished (force=true)."""
-    hardware: dict[str, Any] = field(default_factory=dict)
+    hardware: Hardware = field(default_factory=Hardware)
+    """Empty before training."""
     precision: str | None = None
     """Precision as trained, in Lightning's notation, such as 32-true or bf16-mixed."""
     tf32: bool | None = None
@@ -323,27 +330,18 @@ def _finite(value: Any) -> Any:
 def read_record(path: Path) -> Record:
     """Read a record; UserError if the file is missing, damaged, or of another version."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        text = read_text(path)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); correct the file or its permissions") from error
-    except ValueError as error:
-        raise UserError(f"{path}: not a record ({error}); restore the file") from None
-    version = content.get("schema_version") if isinstance(content, dict) else None
+    content = parse_json(text, str(path))
+    version = content.get("schema_version") if isinstance(content, dict) else SCHEMA_VERSION
     if version != SCHEMA_VERSION:
         raise UserError(
             f"{path}: schema_version={version}: this aiayn reads version {SCHEMA_VERSION}; check out its commit"
         )
-    try:
-        content["status"] = Status(content["status"])
-        content["scores"] = {split: split_scores(value) for split, value in content["scores"].items()}
-        content["cost"] = content.get("cost") and RunCost.read(content["cost"])
-        content["imported"] = content.get("imported") and ImportedFrom(**content["imported"])
-        content["earlier"] = [Origin(**each) for each in content.get("earlier", [])]
-        return Record(**content)
-    except (AttributeError, TypeError, KeyError, ValueError) as error:
-        raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error}); restore the file") from None
+    record = parse_as(Record, text, str(path))
+    record.cost = record.cost and RunCost.of(record.cost.attempts)
+    return record
 
 
 def utc_now() -> str:
@@ -360,17 +358,3 @@ def check_translations(scores: SplitScores, *, place: str) -> None:
     """Refuse parse trees where translations are scored or compared; `place` names the run."""
     if scores.brackets is not None:
         raise UserError(f"{place}: its outputs are trees, scored by {scores.quality_name}; name a translation's run")
-
-
-def split_scores(value: Mapping[str, Any]) -> SplitScores:
-    """The scores of a split from JSON; KeyError or TypeError if fields are missing or unknown."""
-    fields: dict[str, Any] = {
-        **value,
-        "ppl": math.inf if value["ppl"] is None else value["ppl"],
-        "matrix": {name: Score(**score) for name, score in value.get("matrix", {}).items()},
-        "averaged_steps": tuple(value.get("averaged_steps", ())),
-    }
-    for name, kind in {"bleu": Score, "chrf": Score, "brackets": RecordedBrackets, "search": RecordedSearch}.items():
-        if name in value:
-            fields[name] = value[name] and kind(**value[name])
-    return SplitScores(**fields)

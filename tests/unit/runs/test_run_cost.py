@@ -114,5 +114,5 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     assert RunCost.kept(path) is None
     for text in ("", "[]", "{}", '{"attempts": [{"colour": "red"}]}'):
         path.write_text(text)
-        with pytest.raises(UserError, match=rf"^{re.escape(str(path))}: not an account of costs .*; remove it$"):
+        with pytest.raises(UserError, match=rf"^{re.escape(str(path))}: .*; remove it$"):
             RunCost.kept(path)

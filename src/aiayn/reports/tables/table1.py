@@ -21,7 +21,8 @@ from aiayn.paper.order import Order
 from aiayn.paper.tables import Layer, load_table1
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
-from aiayn.runs.provenance import hardware, versions
+from aiayn.runs.hardware import hardware
+from aiayn.runs.provenance import versions
 
 Sizes = Mapping[str, int]
 """The sizes of a layer: n, d, and k or r if the layer has one."""

@@ -87,10 +87,10 @@ EVALUATED: dict[str, tuple[Damage, str]] = {
         without_checkpoints,
         "{run}: has neither checkpoints/ nor model.safetensors; restore or fetch them",
     ),
-    "a record that is no JSON": (replaced("run.json", b"{"), "{run}/run.json: not a record ("),
-    "a record that is no text": (replaced("run.json", b"\xff"), "{run}/run.json: not a record ("),
+    "a record that is no JSON": (replaced("run.json", b"{"), "{run}/run.json: not JSON ("),
+    "a record that is no text": (replaced("run.json", b"\xff"), "{run}/run.json: not text in UTF-8 ("),
     "a record of a later version": (record(schema_version=99), "{run}/run.json: schema_version=99: this aiayn reads"),
-    "a record with another field": (record(speed=1), "{run}/run.json: not a record of version "),
+    "a record with another field": (record(speed=1), "{run}/run.json: speed is no key of this version"),
     "other data": (record(data_fingerprint="0"), "run={run}: trained on data 0, but the corpus now gives "),
     "no configuration": (without_configuration, "{run}/config.yaml: no such file"),
     "a configuration that is no YAML": (replaced("config.yaml", b"a: ["), "{run}/config.yaml: not a configuration"),
@@ -169,7 +169,7 @@ def test_scores_that_cannot_be_read_are_replaced(copied: Path, capsys: pytest.Ca
     path.write_text("{")
     capsys.readouterr()
     assert main(["evaluate", f"run={copied}", "splits=[dev]"]) == 0
-    assert f"{path}: not the scores of an evaluation (" in capsys.readouterr().err
+    assert f"{path}: not JSON (" in capsys.readouterr().err
     assert list(json.loads(path.read_text())) == ["dev"]
 
 

@@ -123,7 +123,7 @@ def test_the_terminal_shows_status_message_and_command(
 
 def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{")
-    with pytest.raises(UserError, match=r"run\.json: not a record"):
+    with pytest.raises(UserError, match=r"run\.json: not JSON"):
         report_run(RunDirectory(tmp_path), None)
 
 

@@ -214,7 +214,7 @@ def test_other_searches_stand_below_the_runs_own(
     files.write_text(folders[0] / "evaluations/1/scores.json", "{")
     capsys.readouterr()
     assert main(["report", "table4", f"paths.runs={tmp_path / 'runs'}"]) == 2
-    assert "evaluations/1/scores.json: not the scores of an evaluation" in capsys.readouterr().err
+    assert "evaluations/1/scores.json: not JSON" in capsys.readouterr().err
 
 
 def test_what_is_not_finished_says_so(tmp_path: Path, make_parser: MakeRun) -> None:

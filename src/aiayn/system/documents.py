@@ -87,7 +87,8 @@ def parse_as(kind: type[Document], text: str, place: str, *, remedy: str = RESTO
 
     parse_json(text, place, remedy=remedy)
     try:
-        document: Document = _adapter(kind).validate_json(text, strict=True, extra="forbid")
+        adapter: TypeAdapter[Document] = _adapter(kind)  # type: ignore[arg-type]  # classes are hashable
+        document = adapter.validate_json(text, strict=True, extra="forbid")
     except ValidationError as error:
         raise UserError(f"{place}: {_defect(error)}; {remedy}") from None
     return document

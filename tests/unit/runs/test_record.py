@@ -161,7 +161,7 @@ def places(content: Any) -> list[tuple[Any, Any]]:
     return [place for key in keys for place in ((content, key), *places(content[key]))]
 
 
-OTHERS = [None, True, 7, -1, 1.5, "text", "", [], {}, [1], {"a": 1}, [[]], {"a": {"b": None}}]
+OTHERS: list[Any] = [None, True, 7, -1, 1.5, "text", "", [], {}, [1], {"a": 1}, [[]], {"a": {"b": None}}]
 OTHERS_IN_JSON = [*("9" * count for count in (19, 400, 5000)), "1e999", "NaN", "-Infinity", 60_000 * "["]
 OTHERS_IN_JSON += ['{"a": 1, "a": 2}', '"\\ud800"']
 

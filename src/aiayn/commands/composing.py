@@ -16,6 +16,7 @@ from omegaconf import DictConfig
 
 from aiayn.commands.mistakes import MISTAKES, STUMBLES, explain
 from aiayn.commands.words import Words, parse_words
+from aiayn.config import secrets
 from aiayn.config.compose import compose_with_hydra, register, without_hydra
 from aiayn.config.computed import check_computed_keys
 from aiayn.config.store import conf_directory
@@ -102,7 +103,9 @@ def folder_flags(config_dir: Path | None) -> list[str]:
 
 
 def _composed(verb: str, words: Words) -> DictConfig:
+    secrets.check_words(words.overrides)
     composed, swept = compose_first(verb, words.overrides)
+    secrets.check_composed(composed)
     check_computed_keys(composed, verb, words.overrides)
     if swept and not words.multirun and composed.hydra.mode is not RunMode.MULTIRUN:
         remedy = "as one value write it in brackets or quotes"

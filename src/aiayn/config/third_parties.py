@@ -205,8 +205,6 @@ def validate_wandb(logger: Mapping[str, Any]) -> None:
         raise UserError(f"logger._target_={logger['_target_']}: state the name of a class, or logger=none")
     if not logs_to_wandb(logger):
         return
-    if "api_key" in logger or "api_key" in (logger.get("settings") or {}):
-        raise UserError("logger: an API key would be kept in the run's files: use `wandb login` or WANDB_API_KEY")
     for argument, instead in FOLLOWS_FROM_THE_RUN.items():
         if argument in logger:
             raise UserError(f"logger.{argument}: {instead}")

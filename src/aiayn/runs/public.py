@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from aiayn.config.secrets import NAMES, is_secret
 from aiayn.errors import UserError
 
 UNSTATED_GROUPS = ("logger", "callbacks", "paths", "hydra")
@@ -18,14 +19,8 @@ UNSTATED_GROUPS = ("logger", "callbacks", "paths", "hydra")
 
 OPTIONS_WITH_VALUE = ("--config-dir", "--config-path", "-cd", "-cp")
 
-PRIVATE_WORDS = r"(?i:token|secret|passw(?:or)?d|api[_-]?key|credentials?)"
-"""The last words of a key that may hold a secret."""
-
-SECRET = re.compile(rf"(?:^|[_.-]){PRIVATE_WORDS}$")
-"""Keys of open arguments that may hold a secret."""
-
 SECRET_TEXT = re.compile(
-    rf"{PRIVATE_WORDS}[\"']?\s*[:=]\s*[\"']?(?=[\w+/-]*\d)[\w+/-]{{8,}}"
+    rf"(?i:token|{NAMES})[\"']?\s*[:=]\s*[\"']?(?=[\w+/-]*\d)[\w+/-]{{8,}}"
     r"|\bhf_[A-Za-z0-9]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|://[^/\s:@]+:[^/\s@]+@"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
@@ -69,7 +64,7 @@ def public_command(command: str) -> str:
     for word in shlex.split(command):
         key, equals, value = word.partition("=")
         group = key.lstrip("+~").partition("/")[0].partition(".")[0]
-        is_private = skips or key in OPTIONS_WITH_VALUE or group in UNSTATED_GROUPS or SECRET.search(key)
+        is_private = skips or key in OPTIONS_WITH_VALUE or group in UNSTATED_GROUPS or is_secret(key)
         skips = not skips and not equals and key in OPTIONS_WITH_VALUE
         if not is_private:
             words.append(f"{_text(key)}{equals}{_text(value)}")
@@ -78,7 +73,7 @@ def public_command(command: str) -> str:
 
 def _public(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {_text(str(key)): _public(each) for key, each in value.items() if not SECRET.search(str(key))}
+        return {_text(str(key)): _public(each) for key, each in value.items() if not is_secret(str(key))}
     if isinstance(value, list | tuple):
         return [_public(each) for each in value]
     return _text(value) if isinstance(value, str) else value

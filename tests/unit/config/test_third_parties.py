@@ -75,13 +75,6 @@ def test_a_metric_that_is_not_logged_is_not_monitored() -> None:
         validated("callbacks.best.monitor=val/bleu", "callbacks.best.mode=max", "decoding.validation_sentences=0")
 
 
-@pytest.mark.parametrize("override", ["+logger.api_key=secret", "+logger.settings={api_key: secret}"])
-def test_an_api_key_does_not_belong_in_a_configuration(override: str) -> None:
-    with pytest.raises(UserError, match="WANDB_API_KEY") as refusal:
-        validated(override)
-    assert "secret" not in str(refusal.value)
-
-
 def test_arguments_of_other_trackers_are_not_checked() -> None:
     validated("logger=none", "+logger._target_=mine.Tracker", "+logger.mode=sometimes")
 

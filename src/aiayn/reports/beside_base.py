@@ -1,8 +1,8 @@
 """Whether a run's system is better than base: the difference that reports print, for one run.
 
 A system is the runs that differ by their seed alone. Of a row of Table 3, base and intervals are those of `aiayn report
-table3`. Of any other run, base is the system of table3/base on the same data at the same scale whose settings differ
-the least.
+table3`. Of any other run, base is the system of table3/base on the same data at the same scale and budget whose
+settings differ the least.
 """
 
 import os
@@ -16,6 +16,7 @@ from aiayn.config.identity import OWN_SOURCES
 from aiayn.evaluation.significance import Effect
 from aiayn.paper.claims import Metric
 from aiayn.paper.tables import load_table3
+from aiayn.reports.budgets import budget_differences, budgets_text
 from aiayn.reports.comparability import (
     PREFIX,
     comparable_runs,
@@ -54,6 +55,8 @@ class BesideBase:
     base_seeds: Sequence[int]
     is_whole: bool = False
     """Whether all planned seeds are in, so that a verdict is due."""
+    budgets: str = ""
+    """Those of the system and of base, where they are not equal."""
 
     @property
     def verdict(self) -> str | None:
@@ -77,7 +80,7 @@ class BesideBase:
             found |= {f"vs_base/{name}": effect.estimate}
             found |= {f"vs_base/{name}_low": effect.low, f"vs_base/{name}_high": effect.high}
         found |= {"vs_base/seeds": len(self.seeds), "vs_base/base_seeds": len(self.base_seeds)}
-        found[VERDICT] = self.verdict
+        found |= {"vs_base/budgets": self.budgets or None, VERDICT: self.verdict}
         return {name: value for name, value in found.items() if value is not None}
 
 
@@ -110,7 +113,7 @@ def study_of(path: Path, runs: Path) -> Registration | None:
 
 
 def beside_base(directory: RunDirectory, record: Record, runs: Path) -> BesideBase | None:
-    """The system of a run with scores beside base; None if there is no base to compare with, or the run is base.
+    """The system of a run with scores beside base; None if there is no base of its budget, or the run is base.
 
     Args:
         directory: of the run.
@@ -139,8 +142,8 @@ def _row_beside_base(record: Record, entries: Sequence[Entry], runs: Path, *, li
     effects = _effects(measured_rows(comparable), row.id, "base")
     if effects is None:
         return None
-    seeds, base_seeds = ([run.record.seed for run in comparable.scored(each)] for each in (row, table.row("base")))
-    return BesideBase(effects, record.scores["dev"].bleu_name, seeds, base_seeds)
+    own, base = (comparable.scored(each) for each in (row, table.row("base")))
+    return _beside(effects, own, base)
 
 
 def _effects(rows: MeasuredRows, row: str, base: str) -> dict[Metric, Effect] | None:
@@ -155,15 +158,27 @@ def _system_beside_base(own: ReportedRun, entries: Sequence[Entry]) -> BesideBas
     system = [run for run in alike if run.settings == own.settings]
     bases: dict[str, list[ReportedRun]] = {}
     for run in _comparable(own, entries):
-        if run.record.experiment == BASE and OWN_SOURCES not in run.settings and run.settings != own.settings:
+        is_base = run.record.experiment == BASE and OWN_SOURCES not in run.settings and run.settings != own.settings
+        if is_base and not any(budget_differences(own, run)):
             bases.setdefault(repr(sorted(run.settings.items())), []).append(run)
     if not bases:
         return None
     base = min(bases.values(), key=lambda found: (len([*setting_differences(own, found[0])]), -len(found)))
     effects = _effects(MeasuredRows.of({"system": system, "base": base}), "system", "base")
     assert effects is not None
+    return _beside(effects, system, base)
+
+
+def _beside(
+    effects: Mapping[Metric, Effect],
+    system: Sequence[ReportedRun],
+    base: Sequence[ReportedRun],
+    *,
+    is_whole: bool = False,
+) -> BesideBase:
     seeds, base_seeds = ([run.record.seed for run in each] for each in (system, base))
-    return BesideBase(effects, own.record.scores["dev"].bleu_name, seeds, base_seeds)
+    name, budgets = system[0].record.scores["dev"].bleu_name, budgets_text(system[0], base[0])
+    return BesideBase(effects, name, seeds, base_seeds, is_whole, budgets)
 
 
 def _comparable(own: ReportedRun, entries: Sequence[Entry]) -> Iterator[ReportedRun]:
@@ -181,7 +196,7 @@ def of_table(report: Report, runs: Path) -> dict[Path, Summary]:
 
     A verdict is due for a row if neither it nor base has a run that has not finished.
     """
-    (base,) = (line for line in report.lines if line.row.id == "base")
+    finished = {line.row.id: [run for run in report.finished if run.row.id == line.row.id] for line in report.lines}
     unfinished = {run.row.id for run in report.unfinished}
     studies = {study: read_registered(runs, study) for study in registered_names(runs)}
     found: dict[Path, Summary] = {}
@@ -189,10 +204,9 @@ def of_table(report: Report, runs: Path) -> dict[Path, Summary]:
         effects = {metric: each.difference for metric, each in line.measured.items() if each.difference is not None}
         if len(effects) < len(Metric):
             continue
-        beside = BesideBase(effects, report.bleu_name, line.seeds, base.seeds, not {line.row.id, "base"} & unfinished)
-        for run in report.finished:
-            if run.row.id == line.row.id and not _is_closed(run.path, studies, runs):
-                found[run.path] = beside.summary
+        is_whole = not {line.row.id, "base"} & unfinished
+        summary = _beside(effects, finished[line.row.id], finished["base"], is_whole=is_whole).summary
+        found |= {run.path: summary for run in finished[line.row.id] if not _is_closed(run.path, studies, runs)}
     return found
 
 
@@ -221,8 +235,6 @@ def of_study(study: RegisteredStudy) -> dict[Path, Summary]:
         effects = _effects(study.measured, row, base)
         runs = study.runs_of(row)
         if effects is not None:
-            seeds, base_seeds = ([run.record.seed for run in each] for each in (runs, study.runs_of(base)))
-            name = runs[0].record.scores["dev"].bleu_name
-            beside = BesideBase(effects, name, seeds, base_seeds, is_whole=not {row, base} & missing)
-            found |= {run.path: beside.summary for run in runs}
+            summary = _beside(effects, runs, study.runs_of(base), is_whole=not {row, base} & missing).summary
+            found |= {run.path: summary for run in runs}
     return found

@@ -257,19 +257,20 @@ def row_setting_differences(own: RowSettings, reference: RowSettings) -> Iterato
         value, other = own.settings.get(key), reference.settings.get(key)
         fits = value == other
         if printed != printed_there:
-            fits = _is_printed(key, value, other, printed, printed_there, own.scale)
+            fits = fits_printed(key, value, other, printed, printed_there, own.scale)
         if not fits:
             yield Difference(key, value, other)
 
 
-def _is_printed(
+def fits_printed(
     key: str, value: Any, other: Any, printed: Setting, printed_there: Setting, scale: Mapping[str, float]
 ) -> bool:
-    """Whether a value is the printed one: at the run's scale, or in the printed proportion to the other's."""
+    """Whether two values are the printed ones: both at the runs' scale, or in the printed proportion."""
     if key not in SCALED:
         return bool(value == printed)
     assert isinstance(printed, int)
     assert isinstance(printed_there, int)
-    is_at_scale = value == max(1, round(printed * float(scale.get(SCALED[key], 1))))
+    factor = float(scale.get(SCALED[key], 1))
+    is_at_scale = [value, other] == [max(1, round(number * factor)) for number in (printed, printed_there)]
     is_in_proportion = isinstance(value, int) and isinstance(other, int) and value * printed_there == other * printed
     return is_at_scale or is_in_proportion

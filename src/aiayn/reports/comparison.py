@@ -24,6 +24,7 @@ from aiayn.evaluation.significance import (
     perplexities,
     sentence_columns,
 )
+from aiayn.reports.budgets import budget_differences
 from aiayn.reports.code_versions import CodeVersion, code_versions
 from aiayn.reports.comparability import (
     Difference,
@@ -104,6 +105,8 @@ class Comparison:
     measured: Measurements
     reference: int | None
     """The index of the system that others are compared with; None if there is none."""
+    of_other_budgets: Sequence[int]
+    """The systems that have no difference to the reference, since their budgets differ (`aiayn.reports.budgets`)."""
     buckets: Sequence[Bucket]
     left_out: Sequence[str]
     """A line for each study whose finished pilots are left out."""
@@ -145,8 +148,8 @@ class Comparison:
         return {"ppl": self.measured.ppl, "bleu": self.measured.bleu}
 
     def differences(self, system: int) -> dict[str, Effect]:
-        """A system minus the reference in log PPL and BLEU; empty for the reference and without one."""
-        if self.reference is None or system == self.reference:
+        """A system minus the reference in log PPL and BLEU; empty for the reference, other budgets, and without one."""
+        if self.reference is None or system in (self.reference, *self.of_other_budgets):
             return {}
         return {name: metric.difference(system, self.reference) for name, metric in self.metrics.items()}
 
@@ -185,15 +188,21 @@ def compare(
     columns = _columns(settings)
     systems.sort(key=lambda system: [sort_key(system.settings.get(key)) for key in columns])
     sentences = [[run.columns for run in system.runs] for system in systems]
+    reference = _reference(systems, against)
     return Comparison(
         systems=systems,
         columns=columns,
         differing=[key for key in _differing(settings) if key != EXPERIMENT],
         measured=measure(sentences),
-        reference=_reference(systems, against),
+        reference=reference,
+        of_other_budgets=[n for n, system in enumerate(systems) if not _has_budget_of(system, systems, reference)],
         buckets=list(_buckets(systems)),
         left_out=list(pilots_left_out(runs)),
     )
+
+
+def _has_budget_of(system: System, systems: Sequence[System], reference: int | None) -> bool:
+    return reference is None or not any(budget_differences(system.runs[0], systems[reference].runs[0]))
 
 
 def _finished(runs: Path, only: OnlyComparedConfig) -> Iterator[ComparedRun]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
+from aiayn.reports.budgets import budgets_text
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare, sort_key
 from aiayn.reports.formats import Document
@@ -152,11 +153,21 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
             if reference.get(key) is not None
         )
         yield f"reference: {', '.join(stated)}; {comparison.seeds_in_intervals}"
+        yield from _budgets(comparison, comparison.systems[comparison.reference])
     if any(bucket.is_unseen for bucket in comparison.buckets):
         yield f"{UNSEEN.strip()}: longer than every sentence of the training (data.max_length)"
     yield from comparison.left_out
     yield from origin_remarks([run.record for run in comparison.runs])
     yield from version_remarks(comparison.versions)
+
+
+def _budgets(comparison: Comparison, reference: System) -> Iterator[str]:
+    """A line for each system whose budget is not the reference's."""
+    for number, system in enumerate(comparison.systems):
+        if budgets := budgets_text(system.runs[0], reference.runs[0]):
+            name = ", ".join(filter(None, names_of(comparison, system)))
+            is_left_out = number in comparison.of_other_budgets
+            yield f"{name}: {'no difference to the reference, ' if is_left_out else ''}budgets {budgets}"
 
 
 def document(comparison: Comparison) -> Document:

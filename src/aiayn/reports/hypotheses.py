@@ -9,6 +9,7 @@ from typing import Any
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
 from aiayn.paper.claims import Metric
+from aiayn.reports.budgets import budget_remarks
 from aiayn.reports.claim_grids import DECIMALS, claim_grids, effect_remarks, interval_remarks, untested_remarks
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.deviations import Deviation, Kind, deviations_of, named_runs
@@ -147,6 +148,7 @@ def _remarks(study: RegisteredStudy, deviations: Sequence[Deviation]) -> Iterato
         noises = {metric: noise for metric in Metric if (noise := study.measured.by(metric).noise) is not None}
         yield from interval_remarks(noises, {row: len(runs) for row, runs in study.rows.items()})
         yield from effect_remarks(study.claims, study.measured, study.registration.plan.base)
+        yield from budget_remarks({row: runs[0] for row, runs in study.rows.items()}, study.registration.plan.base)
         yield from convergence_remarks(
             [judged.claim for judged in study.claims], curves_of(study.rows), study.registration.plan.base
         )

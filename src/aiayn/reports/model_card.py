@@ -206,13 +206,14 @@ def _beside_base(run: OpenedRun, record: Record, runs: Path) -> str:
         return f"Not compared: it is part of the pre-registered study {study.name}, which is not complete."
     found = beside_base(run.directory, run.record, runs)
     if found is None:
-        return "Not compared: there was no finished run of base on the same data at the same scale."
+        return "Not compared: there was no finished run of base on the same data at the same scale and budget."
     texts = [f"{metric.compared}: {effect_text(found.effects[metric], DECIMALS[metric])}" for metric in Metric]
     verdict = found.judged.verdict or "none, since no interval is known: neither has two seeds"
     return _bullets(
         (
             f"this system minus base on the development set, with 95% intervals: {'; '.join(texts)}",
             f"seeds: {len(found.seeds)} of this system, {len(found.base_seeds)} of base",
+            *([f"budgets: {found.budgets}"] if found.budgets else []),
             f"verdict by log PPL: {verdict}",
         )
     )

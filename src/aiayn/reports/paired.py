@@ -22,6 +22,7 @@ from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
 from aiayn.evaluation.lengths import length_parts
 from aiayn.evaluation.paired import PairedTest, ScoreOfSums, paired_test
 from aiayn.evaluation.significance import Floats, bleu_scores, perplexities, sentence_columns
+from aiayn.reports.budgets import evaluated_budget_differences, evaluated_budgets
 from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
 from aiayn.reports.comparability import Difference, score_differences
 from aiayn.reports.evaluated_texts import corpus_of
@@ -153,7 +154,7 @@ def compare_two(first: Evaluation, second: Evaluation, split: Split, config: Com
     ours, theirs = map(sentence_columns, rows)
     bleu = np.array([[sentence_bleu(row.bleu_statistics) for row in each] for each in rows])
     scored, recorded, cache = _Scored((ours, theirs), bleu), first.scores[split], Path(config.paths.cache)
-    texts, notes = _texts(first, second, split, cache), []
+    texts, notes = _texts(first, second, split, cache), list(evaluated_budgets(first, second))
     measured: dict[str, tuple[Floats, Floats, ScoreOfSums]] = {
         "PPL": (ours, theirs, perplexities),
         recorded.bleu_name: (ours, theirs, bleu_scores),
@@ -188,7 +189,8 @@ def _check_comparable(first: Evaluation, second: Evaluation, split: Split) -> No
     check_translations(ours, place=f"run={first.name}")
     own, other = first.record.data_fingerprint, second.record.data_fingerprint
     differences = [Difference("data", own, other)] if own != other else []
-    for difference in (*differences, *score_differences(ours, theirs, split)):
+    differences += score_differences(ours, theirs, split)
+    for difference in (*differences, *evaluated_budget_differences(first, second)):
         raise difference.refusal(f"run={first.name}", f"against={second.name}")
 
 

@@ -122,6 +122,29 @@ def freeze(made: dict[str, dict[int, Path]], runs: Path, *, looks: bool) -> None
     ).write(runs)
 
 
+def test_a_study_may_plan_rows_of_other_budgets(
+    make_run: MakeRun, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {
+        "base": {seed: make_run("base", seed=seed) for seed in (1, 2)},
+        "short": {seed: make_run("base", "optimization.max_steps=8", seed=seed, nll=2.2) for seed in (1, 2)},
+    }
+    against = f"against={made['base'][1]}"
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", f"run={made['short'][1]}", against, "split=dev"]) == 2
+    freeze(made, runs, looks=False)
+    summaries = of_study(read_registered(runs, "heads"))
+    for path in made["short"].values():
+        assert str(summaries[path]["vs_base/budgets"]).startswith("8 steps of ")
+        assert main(["compare", f"run={path}", against, "split=dev", "output=compare.json"]) == 0
+    assert main(["report", "comparison", against, "output=comparison.json"]) == 0
+    assert main(["report", "hypotheses", "study=heads", "output=study.json"]) == 0
+    for name in ("compare", "comparison"):
+        assert "8 steps of " in Path(f"{name}.json").read_text(encoding="utf-8")
+    systems = json.loads(Path("comparison.json").read_text(encoding="utf-8"))["systems"]
+    assert [("ppl_difference" in system) for system in systems].count(True) == 1
+
+
 def two_rows(make_run: MakeRun) -> dict[str, dict[int, Path]]:
     return {
         row: {seed: make_run(row, seed=seed, nll=nll) for seed in (1, 2)}

@@ -12,6 +12,7 @@ from aiayn.evaluation.significance import measure, sentence_columns
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
 from aiayn.paper.table2_claims import load_table2_claims
 from aiayn.paper.tables import System, load_table2, load_table3
+from aiayn.reports.budgets import budget_differences, budget_remarks
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparability import (
     FOLLOWS_STEPS,
@@ -179,6 +180,7 @@ def _differences(run: TestedRun, other: TestedRun) -> Iterator[Difference]:
     """Settings, except those that the paper prints as different between base and big; test sets and definitions."""
     free = AVERAGED | FOLLOWS_STEPS | load_table3().row("big").changes.keys()
     yield from setting_differences(run, other, () if run.model == other.model else free)
+    yield from budget_differences(run, other)
     yield from tested_differences(run, other)
 
 
@@ -307,6 +309,9 @@ def remarks(report: Table2Report) -> Iterator[str]:
         if run.test is not None and not run.test.averaged_steps:
             yield f"{run.path}: the last weights, not an average"
     yield from untested_remarks(report.claims)
+    for pair in PAIRS:
+        rows = {each.experiment: each.finished[0] for each in report.ours if each.finished and each.pair == pair}
+        yield from budget_remarks(rows, f"{PREFIX}base_{pair}")
     yield from origin_remarks([run.record for run in finished])
     for each in report.ours:
         yield from sizes_remark(each.experiment, each.runs[0], each.runs[0].printed_sizes)

@@ -15,6 +15,7 @@ from aiayn.evaluation.matrix import NEAREST_TO_THE_PAPER
 from aiayn.evaluation.significance import SeedNoise
 from aiayn.paper.claims import Metric, load_claims
 from aiayn.paper.tables import load_table3
+from aiayn.reports.budgets import budget_remarks
 from aiayn.reports.claim_grids import effect_remarks
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
 from aiayn.reports.comparability import ComparableRuns, RowRun, comparable_runs
@@ -168,6 +169,7 @@ def report_of(comparable: ComparableRuns, folder: Path, chosen: RegisteredStudy 
         unfinished=tuple(run for run in comparable.runs if run.dev is None),
         own_remarks=(
             *effect_remarks(claims, rows, BASE),
+            *budget_remarks({row: runs[0] for row, runs in scored.items()}, BASE),
             *(() if chosen else pilots_left_out(folder)),
             *_remarks(comparable, finished),
             *version_remarks(versions),

@@ -228,7 +228,7 @@ class ScoreConfig(UseConfig):
     """`aiayn score`."""
 
     source: str | None = MISSING
-    """A file of source sentences, plain or gzip; null for both: pairs from standard input."""
+    """A file of source sentences, plain, gzip, bzip2 or xz; null for both: pairs from standard input."""
     target: str | None = MISSING
     """The file of their translations, line by line."""
     batch_tokens: Count | None = MISSING

@@ -77,7 +77,7 @@ class SplitFilesConfig:
     """The aligned files of one split."""
 
     source: Any = MISSING
-    """A path, a glob or a list of them; plain or gzip, one sentence a line."""
+    """A path, a glob or a list of them; plain, gzip, bzip2 or xz, one sentence a line."""
     target: Any = MISSING
     """The same for the other side, line by line."""
 
@@ -146,7 +146,7 @@ class ParsedDataConfig(DataConfig):
 
 @dataclass
 class TreesDataConfig(ParsedDataConfig):
-    """Trees in Penn brackets on disk, plain or gzip."""
+    """Trees in Penn brackets on disk; files are plain, gzip, bzip2 or xz."""
 
     path: str | None = MISSING
     """The folder of the names below; null: these are paths."""

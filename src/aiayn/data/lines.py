@@ -4,15 +4,17 @@ Lines end at `\n` only: a lone `\r`, U+0085 or U+2028 is part of a sentence. One
 mark at the start are removed.
 """
 
+import bz2
 import gzip
 import hashlib
+import lzma
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from io import BufferedReader
 from itertools import zip_longest
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
 from aiayn.errors import UserError
 
@@ -21,8 +23,24 @@ TextPairs: TypeAlias = tuple[list[str], list[str]]
 
 _BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 _LINE_BREAK = re.compile(r"\s*\n\s*")
-_GZIP_MAGIC = b"\x1f\x8b"
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "gzip": lambda file: gzip.GzipFile(fileobj=file),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+}
+_FIRST_BYTES = {
+    "gzip": b"\x1f\x8b",
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zXZ\0",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "lz4": b"\x04\x22\x4d\x18",
+    "zip": b"PK\x03\x04",
+    "7z": b"7z\xbc\xaf\x27\x1c",
+}
+_LONGEST = max(map(len, _FIRST_BYTES.values()))
 _BLOCK = 1 << 17  # bytes
+PACKED_ENDINGS: Final = (".gz", ".bz2", ".xz")
+"""Endings of the names of files that `file_lines` unpacks."""
 
 
 def decoded_lines(stream: Iterable[bytes], place: str) -> Iterator[str]:
@@ -37,24 +55,33 @@ def decoded_lines(stream: Iterable[bytes], place: str) -> Iterator[str]:
             text = line.removesuffix(b"\n").removesuffix(b"\r").decode()
             yield text.removeprefix(_BYTE_ORDER_MARK) if number == 1 else text
     except UnicodeDecodeError as error:
+        if number == 1 and (packing := _packing(line)):
+            raise UserError(f"{place}: compressed ({packing}); unpack it") from error
         raise UserError(f"{place}, line {number}: not UTF-8 ({error.reason}); convert it") from error
 
 
 def file_lines(path: Path, key: str) -> Iterator[str]:
-    """Yield each line of a file, plain or gzip (recognised by content); errors name the configuration key.
+    """Yield each line of a file, plain, gzip, bzip2 or xz (recognised by content); errors name the configuration key.
 
     Raises:
         UserError: The file cannot be read, is damaged, or is not UTF-8.
     """
+    packing = None
     try:
         with path.open("rb") as file:
-            packed = file.peek(len(_GZIP_MAGIC)).startswith(_GZIP_MAGIC)
-            stream = BufferedReader(gzip.GzipFile(fileobj=file), _BLOCK) if packed else file
+            packing = _packing(file.peek(_LONGEST))
+            unpack = _READERS.get(packing or "")
+            stream = BufferedReader(unpack(file), _BLOCK) if unpack else file
             yield from decoded_lines(stream, f"{key}: {path}")
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"{key}: {path} is a damaged gzip file; fetch it again") from error
-    except OSError as error:
+    except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+        if not isinstance(error, OSError) or error.errno is None:  # bz2 and gzip raise an OSError without a number
+            raise UserError(f"{key}: {path} is a damaged {packing} file; fetch it again") from error
         raise UserError(f"{key}: {path} cannot be read ({error.strerror}); fix the path or its permissions") from error
+
+
+def _packing(content: bytes) -> str | None:
+    """Return the name of the compression of a file by its first bytes; None for text."""
+    return next((name for name, start in _FIRST_BYTES.items() if content.startswith(start)), None)
 
 
 def count_lines(path: Path, key: str) -> int:

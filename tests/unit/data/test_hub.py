@@ -225,7 +225,10 @@ def test_a_wrong_size_is_explained(name: str, size: int, said: str, tmp_path: Pa
         ({"splits": {**NAMES, "test": "prova"}}, "data.splits.test=prova: no such split; .* train, validation, test"),
         ({"splits": {**NAMES, "dev": "train[1"}}, r"data\.splits\.dev=train\[1: .* train, validation"),
         ({"subset": "wmt"}, "cannot be read .*\\['default'\\].*; fix it or data.subset=wmt, or read files"),
-        ({"source_language": "fr"}, r"\(train\) has no text in the language fr in row 0; fix data.source_language"),
+        (
+            {"source_language": "fr"},
+            r"\(train\) has no text in the language fr in line 1 of train\.jsonl; fix data.source_language",
+        ),
     ],
     ids=["split", "slice", "subset", "language"],
 )
@@ -242,10 +245,10 @@ def test_a_part_of_a_split_cannot_be_streamed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (nested(("a", "b"), ("c", None)), "has no text in the language de in row 1"),
-        ([*nested(("a", "b")), {"translation": None}], "has no text in the language en in row 1"),
-        ([{"translation": "a"}], "has no text in the language en in row 0"),
-        ([{"en": 1, "de": "x"}], "has no text in the language en in row 0"),
+        (nested(("a", "b"), ("c", None)), "has no text in the language de in line 2 of train.jsonl"),
+        ([*nested(("a", "b")), {"translation": None}], "has no text in the language en in line 2 of train.jsonl"),
+        ([{"translation": "a"}], "has no text in the language en in line 1 of train.jsonl"),
+        ([{"en": 1, "de": "x"}], "has no text in the language en in line 1 of train.jsonl"),
         ([{"en": "a", "ro": "b"}], "has the columns en, ro, neither translation nor de; fix data.source_language"),
     ],
     ids=["missing", "null row", "column of text", "number", "other languages"],

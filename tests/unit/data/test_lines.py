@@ -1,8 +1,11 @@
 """Only a line feed ends a line."""
 
+import bz2
 import gzip
 import io
+import lzma
 import tempfile
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -42,10 +45,38 @@ def test_lines_before_bad_bytes_are_yielded() -> None:
         next(lines)
 
 
-def test_gzip_is_recognised_by_content(tmp_path: Path) -> None:
-    (tmp_path / "packed.txt").write_bytes(gzip.compress("ä\nb".encode()))
+PACKERS: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_packed_files_are_recognised_by_content(tmp_path: Path, packing: str) -> None:
+    (tmp_path / "packed.txt").write_bytes(PACKERS[packing]("ä\nb".encode()))
     (tmp_path / "plain.gz").write_bytes("ä\nb\n".encode())
     assert list(aligned_lines(tmp_path / "packed.txt", tmp_path / "plain.gz", "")) == [("ä", "ä"), ("b", "b")]
+
+
+@pytest.mark.parametrize("packing", ["bzip2", "xz"])
+@pytest.mark.parametrize("damage", [lambda packed: packed[:-9], lambda packed: packed[:20] + bytes(40) + packed[60:]])
+def test_damaged_files_are_reported(tmp_path: Path, packing: str, damage: Callable[[bytes], bytes]) -> None:
+    text = "".join(f"line {number * number}\n" for number in range(9_999))
+    (tmp_path / "damaged").write_bytes(damage(PACKERS[packing](text.encode())))
+    with pytest.raises(UserError, match=f"source: .*damaged is a damaged {packing} file; fetch it again"):
+        list(file_lines(tmp_path / "damaged", "source"))
+
+
+ZSTD = bytes.fromhex("28b52ffd0458290000c3a40a62039d1c25")
+
+
+@pytest.mark.parametrize(
+    ("packing", "content"), [("zstd", ZSTD), ("zip", b"PK\x03\x04\x14\xff"), ("gzip", b"\x1f\x8b\x08")]
+)
+def test_what_is_packed_and_not_unpacked_here_is_called_so(tmp_path: Path, packing: str, content: bytes) -> None:
+    with pytest.raises(UserError, match=rf"^standard input: compressed \({packing}\); unpack it$"):
+        list(decoded_lines(io.BytesIO(content), "standard input"))
+    (tmp_path / "packed").write_bytes(content)
+    said = "is a damaged gzip file" if packing == "gzip" else rf"packed: compressed \({packing}\); unpack it"
+    with pytest.raises(UserError, match=said):
+        list(file_lines(tmp_path / "packed", "source"))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import glob
 from collections.abc import Sequence
 from pathlib import Path
 
+from aiayn.data.lines import PACKED_ENDINGS
 from aiayn.errors import UserError
 from aiayn.system import files
 
@@ -11,7 +12,7 @@ from aiayn.system import files
 def named_files(named: object, key: str, *, endings: Sequence[str] = ()) -> list[Path]:
     """Resolve the value of a configuration key: a path, a glob (its matches are sorted), or a list of those.
 
-    With `endings`, a folder stands for all files below it with one of these endings, gzip or not.
+    With `endings`, a folder stands for all files below it with one of these endings, packed or not.
 
     Raises:
         UserError: There is no such file.
@@ -51,6 +52,8 @@ def _matches(pattern: str, key: str, endings: Sequence[str]) -> list[Path]:
 
 def _below(folder: Path, key: str, endings: Sequence[str]) -> list[Path]:
     below = sorted(path for path in folder.rglob("*") if files.is_file(path, key=key))
-    if found := [path for path in below if path.name.removesuffix(".gz").endswith(tuple(endings))]:
+    every = tuple(ending + packed for ending in endings for packed in ("", *PACKED_ENDINGS))
+    if found := [path for path in below if path.name.endswith(every)]:
         return found
-    raise UserError(f"{key}: no file below {folder} ends in {', '.join(endings)} (or with .gz added); name files")
+    packed = " or ".join(PACKED_ENDINGS)
+    raise UserError(f"{key}: no file below {folder} ends in {', '.join(endings)} (or with {packed} added); name files")

@@ -92,6 +92,8 @@ class HubCorpus:
             )
             yield from zip(source, target, strict=True)
             size += len(source)
+        if self._streaming and not start:
+            self._data_set.check_rows(self._splits[split], size)
         if size > start or not start:  # starting at the end or beyond leaves the size unknown
             self.check_sizes({split: size})
 
@@ -139,7 +141,8 @@ class HubCorpus:
         for number, text in enumerate(texts, first):
             if not isinstance(text, str):
                 raise UserError(
-                    f"{place} has no text in the language {language} in row {number}; fix data.source_language, "
+                    f"{place} has no text in the language {language} in "
+                    f"{self._data_set.line_of(self._splits[split], number)}; fix data.source_language, "
                     "data.target_language or the data"
                 )
         return list(map(breaks_as_spaces, texts))

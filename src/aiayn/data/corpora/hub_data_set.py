@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import yaml
 
+from aiayn.data.corpora.delimited import TAB, count_json_lines, json_line, table_columns, table_rows
 from aiayn.data.lines import file_entry
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system import files
@@ -22,7 +23,7 @@ from aiayn.system.progress import has_bars
 from aiayn.system.scratch import make_scratch, remove_scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import datasets
 
@@ -66,10 +67,13 @@ class HubDataSet:
             pinned = self._revision is not None and _COMMIT.fullmatch(self._revision)
             return {"data set": [self.path, self.subset, self._revision if pinned else str(self._on_hub.hash)]}
         with self.one_line_errors(), tempfile.TemporaryDirectory() as cache:
-            data_files = self._in_folder(self._folder, cache=cache).config.data_files
-            digests = {str(split): [self._digest(Path(file)) for file in each] for split, each in data_files.items()}
+            config = self._in_folder(self._folder, cache=cache).config
+            splits = config.data_files.items()
+            digests = {str(split): [self._digest(Path(file)) for file in each] for split, each in splits}
             described = [self._digest(file) for name in _DESCRIPTIONS if files.is_file(file := self._folder / name)]
-        return {"files": digests, "described by": described, "subset": self.subset}
+        content = {"files": digests, "described by": described, "subset": self.subset}
+        # Earlier versions took quotes of TSV for marks of a text's start and end.
+        return content | ({"quotes": "are text"} if _separator(config) == TAB else {})
 
     def table(self, split: str, *, key: str) -> datasets.Dataset:
         """Return a split, or a part of one such as `train[:1%]`, as a memory-mapped table; `key` is named in errors.
@@ -77,10 +81,9 @@ class HubDataSet:
         Raises:
             UserError: As `content`, or there is no such split.
         """
-        loaded = self._loaded
-        names = list(loaded.info.splits)
+        names, read = self._loaded
         try:
-            return loaded.as_dataset(split=split)
+            return read(split)
         except ValueError as error:  # including a slice with a syntax error
             wrong = "" if re.split(r"[\[+]", split)[0] in names else "no such split; "
             raise UserError(
@@ -91,7 +94,7 @@ class HubDataSet:
     def stream(self, split: str, *, key: str) -> tuple[datasets.IterableDataset, int | None]:
         """Return a whole split for streaming, and its number of rows where the data set states it; see `table`."""
         with self.one_line_errors():
-            splits = self._builder.as_streaming_dataset()
+            splits = self._own_tables(streaming=True) or self._builder.as_streaming_dataset()
         if split not in splits:
             part = " (a part of a split cannot be streamed)" if re.search(r"[\[+]", split) else ""
             raise UserError(f"{key}={split}: no such split{part}; data.path={self.path} has {', '.join(splits)}")
@@ -114,13 +117,82 @@ class HubDataSet:
         except (UserError, RunFailedError):
             raise
         except (OSError, ValueError, LookupError, RuntimeError, yaml.YAMLError, DatasetsError, *_network()) as error:
+            if isinstance(error.__cause__, UserError):  # of `table_rows`
+                raise error.__cause__ from None
             raise self._explained(error) from error
 
+    def line_of(self, split: str, row: int) -> str:
+        """Name a row, counted from 0, by its line where the split is one of JSON lines, else by its number from 1."""
+        named = self._json_lines.get(split)
+        return (json_line(named, row, self._key) if named else None) or f"row {row + 1:,}"
+
+    def check_rows(self, split: str, rows: int) -> None:
+        """Raise a UserError if a whole split of JSON lines has another number of rows than of lines."""
+        named = self._json_lines.get(split)
+        lines = count_json_lines(named, self._key) if named else rows
+        if lines != rows:
+            raise UserError(f"{self._key} ({split}): has {lines:,} lines and {rows:,} rows; put each row on a line")
+
+    @property
+    def _key(self) -> str:
+        return f"data.path={self.path}"
+
     @cached_property
-    def _loaded(self) -> Any:
+    def _json_lines(self) -> dict[str, list[str]]:
+        """The files of the splits of a folder that consist of JSON lines."""
+        if self._folder is None:
+            return {}
+        splits = {str(split): [*map(str, each)] for split, each in (self._builder.config.data_files or {}).items()}
+        return {
+            split: named
+            for split, named in splits.items()
+            if all(re.search(r"\.(jsonl|ndjson)(\.\w+)?$", file) for file in named)
+        }
+
+    @cached_property
+    def _loaded(self) -> tuple[list[str], Callable[[str], datasets.Dataset]]:
+        """The names of all splits, and a function that reads one or a part of one."""
+        import datasets
+
         with self.one_line_errors():
-            self._builder.download_and_prepare()
-        return self._builder
+            tables, builder = self._own_tables(streaming=False), self._builder
+            if tables is None:
+                builder.download_and_prepare()
+                sizes = {name: info.num_examples for name, info in builder.info.splits.items()}
+                for name, size in sizes.items():
+                    self.check_rows(name, size)
+                return list(sizes), lambda split: builder.as_dataset(split=split)
+        sizes = {name: len(table) for name, table in tables.items()}
+
+        def read(split: str) -> datasets.Dataset:
+            parts = datasets.ReadInstruction.from_spec(split).to_absolute(sizes)
+            return datasets.concatenate_datasets(
+                [tables[part.splitname].select(range(part.from_, part.to)) for part in parts]
+            )
+
+        return list(sizes), read
+
+    def _own_tables(self, *, streaming: bool) -> dict[str, Any] | None:
+        """The splits of a folder of CSV or TSV as `table_rows` reads them; None for other formats and on the hub."""
+        import datasets
+
+        separator = _separator(self._builder.config) if self._folder else None
+        if separator is None:
+            return None
+        splits = {str(split): [*map(str, each)] for split, each in self._builder.config.data_files.items()}
+        tables = {}
+        for split, named in splits.items():
+            columns = table_columns(named, separator, self._key)
+            settings: dict[str, Any] = {
+                "features": datasets.Features({column: datasets.Value("string") for column in columns}),
+                "gen_kwargs": {"files": named, "separator": separator, "key": self._key},
+            }
+            tables[split] = (
+                datasets.IterableDataset.from_generator(table_rows, **settings)
+                if streaming
+                else datasets.Dataset.from_generator(table_rows, cache_dir=self._builder.cache_dir, **settings)
+            )
+        return tables
 
     @cached_property
     def _builder(self) -> Any:
@@ -211,6 +283,14 @@ class HubDataSet:
         # The cause is more specific than the error about generating rows.
         said = textwrap.shorten(str(error.__cause__ or error), 300) or type(error).__name__
         return UserError(f"{path}: cannot be read ({said}); fix it or data.subset={self.subset or 'null'}, {_INSTEAD}")
+
+
+def _separator(config: Any) -> str | None:
+    """The separator of the fields of CSV or TSV with the columns' names in their first line; None for other formats."""
+    from datasets.packaged_modules.csv.csv import CsvConfig
+
+    is_plain = isinstance(config, CsvConfig) and config.names is None and config.header == "infer"
+    return str(config.sep) if is_plain else None
 
 
 def _saved_to_disk(folder: Path) -> dict[str, list[str]] | None:

@@ -1,4 +1,4 @@
-"""Parallel corpora in plain or gzip text files: one sentence a line, aligned line by line."""
+"""Parallel corpora in text files, packed or not: one sentence a line, aligned line by line."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ class SplitFiles(NamedTuple):
 
 @final
 class TextFilesCorpus:
-    """Sentence pairs from UTF-8 files, gzip or not; `aiayn.data.lines` defines a line. Empty lines are kept."""
+    """Sentence pairs from UTF-8 files, packed or not; `aiayn.data.lines` defines a line. Empty lines are kept."""
 
     task: ClassVar[Task] = "translation"
 

@@ -1,4 +1,4 @@
-"""Treebanks in files of Penn brackets, plain or gzip: sentences and their linearised trees (section 6.3)."""
+"""Treebanks in files of Penn brackets: sentences and their linearised trees (section 6.3)."""
 
 import glob
 import hashlib

@@ -48,6 +48,21 @@ def of_another_run(run: Path) -> None:
     torch.save(content, run / LAST)
 
 
+def edited(change: Callable[[dict[str, Any]], object]) -> Damage:
+    def edit(run: Path) -> None:
+        content = torch.load(run / LAST, weights_only=True)
+        change(content)
+        torch.save(content, run / LAST)
+
+    return edit
+
+
+def each_weight(change: Callable[[torch.Tensor], object]) -> Damage:
+    return edited(
+        lambda content: content["state_dict"].update({k: change(v) for k, v in content["state_dict"].items()})
+    )
+
+
 def with_code(run: Path) -> None:
     content = torch.load(run / LAST, weights_only=True)
     torch.save({**content, "code": Damage}, run / LAST)
@@ -83,6 +98,15 @@ EVALUATED: dict[str, tuple[Damage, str]] = {
     "a checkpoint of another shape": (reshaped, f"checkpoint={{run}}/{LAST}: its weights do not fit this model ("),
     "another run's checkpoint": (of_another_run, f"{{run}}/{LAST}: a checkpoint of another run (config_hash 0, not "),
     "a checkpoint with code": (with_code, f"{{run}}/{LAST}: not a checkpoint of this program: it holds more than "),
+    "a checkpoint whose provenance is a list": (
+        edited(lambda content: content["aiayn"].update(provenance=["x"])),
+        f"{{run}}/{LAST}: not a checkpoint of this program (aiayn.provenance is no mapping of texts)",
+    ),
+    "a checkpoint of text": (each_weight(str), f"{{run}}/{LAST}: not a checkpoint of this program (state_dict.model."),
+    "a checkpoint of integers": (
+        each_weight(torch.Tensor.long),
+        f"checkpoint={{run}}/{LAST}: its weights do not fit this model (embedding.weight is of torch.int64, and ",
+    ),
     "no checkpoint": (
         without_checkpoints,
         "{run}: has neither checkpoints/ nor model.safetensors; restore or fetch them",
@@ -100,6 +124,18 @@ EVALUATED: dict[str, tuple[Damage, str]] = {
 RESUMED: dict[str, tuple[Damage, str]] = {
     "no checkpoint that is whole": (all_torn, f"{{run}}/{LAST}: not a readable checkpoint ("),
     "another run's checkpoint": (of_another_run, f"{{run}}/{LAST}: a checkpoint of another run (config_hash 0, not "),
+    "an optimizer of another model": (
+        edited(lambda content: content["optimizer_states"][0]["state"][0].update(exp_avg=torch.ones(3))),
+        f"{{run}}/{LAST}: training cannot resume from this checkpoint (ValueError: the optimizer's exp_avg of ",
+    ),
+    "loops that are none": (
+        edited(lambda content: content.update(loops=[])),
+        f"{{run}}/{LAST}: training cannot resume from this checkpoint (TypeError: ",
+    ),
+    "a callback's state that is none": (
+        edited(lambda content: content.update(callbacks=dict.fromkeys(content["callbacks"], "x"))),
+        f"{{run}}/{LAST}: training cannot resume from this checkpoint (AttributeError: ",
+    ),
     "another configuration's record": (record(config_hash="0"), "{run}: holds run 0, not "),
     "other data": (record(data_fingerprint="0"), "{run}: begun on data 0, but the corpus now gives "),
 }

@@ -57,6 +57,17 @@ class RankRecorder(Callback):
         torch.save(gradients, self.folder / f"gradients-{trainer.global_step}-{trainer.global_rank}.pt")
 
 
+class Mover(Callback):
+    """Renames a folder in a micro-batch, as somebody does who tidies up while a run is training."""
+
+    def __init__(self, folder: str, to: str, batch: int) -> None:
+        self.folder, self.to, self.batch = folder, to, batch
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if batch_idx == self.batch and trainer.is_global_zero:
+            Path(self.folder).rename(self.to)
+
+
 class SwallowedSignal(Callback):
     """Before training, a signal whose interrupt is swallowed, as by a library that catches every exception."""
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from aiayn.errors import UserError
+from aiayn.training.checkpoint_content import check_fit
 from aiayn.training.checkpoint_io import load_checkpoint
 
 
@@ -26,10 +27,11 @@ def read_weights(path: Path, *, provenance: Mapping[str, str | None] | None) -> 
 
 
 def fit_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path, *, key: str) -> None:
-    """Copy weights into a model, or only compare names and shapes on the meta device."""
+    """Copy weights into a model, or only compare them on the meta device."""
     try:
+        check_fit(model, weights)
         model.load_state_dict(weights, assign=any(weight.is_meta for weight in model.parameters()))
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:  # RuntimeError: of a module of the user's own
         reason = str(error).splitlines()[-1].strip()
         raise UserError(
             f"{key}={path}: its weights do not fit this model ({reason}); state the settings of its model"

@@ -17,6 +17,7 @@ from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.hub import is_on_hub
 from aiayn.runs.record import Record, read_record
 from aiayn.system import files
+from aiayn.training.checkpoint_content import has_training_state
 from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
 
 logger = logging.getLogger("aiayn")
@@ -27,30 +28,43 @@ KEY = "init_from"
 def newest_whole_checkpoint(directory: RunDirectory, record: Record) -> tuple[int, Path] | None:
     """The optimizer step and file of the checkpoint to resume from, if there is one.
 
-    A checkpoint that cannot be read, checksums included, is renamed to `<name>.damaged` with a warning.
+    A checkpoint whose content is damaged, checksums included, is renamed to `<name>.damaged` with a warning. One of
+    weights alone, without a state of training, is passed over: training does not resume from it.
 
     Raises:
-        UserError: no checkpoint is whole, or the newest one is another run's; no file is renamed.
+        UserError: a file may not be read, no checkpoint is whole, or the newest one is another run's; no file is
+            renamed.
     """
     found = [(step, kind, path) for kind in ("best", "step") for step, path in directory.steps(kind).items()]
     damaged: list[tuple[Path, UserError]] = []
+    passed_over: list[Path] = []
     for step, _, path in sorted(found, reverse=True):  # of one step, "step" before "best"
-        try:
-            load_checkpoint(path, provenance=record.provenance, map_location="meta")  # reads all and keeps no tensor
+        with files.reading(path):
+            path.open("rb").close()  # a file that may not be read is not a damaged one
+        try:  # reads all and keeps no tensor
+            content = load_checkpoint(path, provenance=record.provenance, map_location="meta")
         except ForeignCheckpointError:
             raise
         except UserError as error:
             damaged.append((path, error))
+            continue
+        if not has_training_state(content):
+            passed_over.append(path)
         else:
             for bad, reason in damaged:
                 renamed = bad.replace(bad.with_name(f"{bad.name}.damaged"))
                 logger.warning("%s; renamed to %s; resuming from %s", reason, renamed.name, path.name)
+            if passed_over:
+                weights = ", ".join(each.name for each in passed_over)
+                logger.info("resuming from %s: weights alone, without the state of training, in %s", path.name, weights)
             return step, path
     if damaged:
         raise UserError(
             f"{damaged[0][1]}, and all {len(damaged)} checkpoints there are damaged: restore one, or start anew with "
             "force=true"
         )
+    if passed_over:
+        logger.warning("%s: starting anew, since no checkpoint holds the state of training", directory.checkpoints)
     return None
 
 

@@ -293,7 +293,7 @@ def open_run(path: str, *, key: str = "run") -> RunDirectory:
     A published run is one too. A name that begins with hub: is of one on the hub, any other is a path.
     """
     directory = RunDirectory(downloaded(path, key=key) if is_on_hub(path) else Path(path))
-    if not files.is_file(directory.record):
+    if not files.is_file(directory.record, key=key):
         raise UserError(
             f"{key}={path}: not a run directory (no {directory.record.name} there); `aiayn status` lists runs"
         )

@@ -10,10 +10,10 @@ from aiayn.errors import UserError
 from aiayn.training.checkpoint_io import load_checkpoint
 
 
-def averaged_steps(step: int, *, max_steps: int, interval: int, checkpoints: int) -> list[int]:
+def averaged_steps(step: int, *, max_steps: int, interval: int, checkpoints: int) -> range:
     """The optimizer steps averaged after `step`, counted back from `max_steps`; fewer near the start."""
     newest = step - (step - max_steps) % interval
-    return sorted(each for each in (newest - interval * back for back in range(checkpoints)) if each > 0)
+    return range(newest, max(0, newest - interval * checkpoints), -interval)[::-1]
 
 
 def averaged_checkpoint(paths: Sequence[Path], *, provenance: Mapping[str, str | None] | None = None) -> dict[str, Any]:
@@ -39,14 +39,14 @@ def averaged_checkpoint(paths: Sequence[Path], *, provenance: Mapping[str, str |
                 sums[name] += weight
             else:
                 sums[name] = weight.double()
-        steps.append(int(content["global_step"]))
+        steps.append(content["global_step"])
     return {
         "state_dict": {
             name: (total / len(paths)).to(weights[name].dtype) if total.is_floating_point() else total
             for name, total in sums.items()
         },
         "global_step": steps[-1],
-        "aiayn": {"averaged_steps": steps, "provenance": content["aiayn"].get("provenance", {})},
+        "aiayn": {"averaged_steps": steps, "provenance": content["aiayn"]["provenance"]},
     }
 
 

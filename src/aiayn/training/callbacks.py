@@ -27,6 +27,14 @@ class StepCounter(Callback):
     Lightning calls the module's own hook after the callbacks: a checkpoint would not count its last step.
     """
 
+    def __init__(self) -> None:
+        self.has_begun = False
+        """Whether training has begun; a checkpoint to resume from has been restored by then."""
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Note that training begins."""
+        self.has_begun = True
+
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: object, batch: TranslationBatch, batch_idx: int
     ) -> None:

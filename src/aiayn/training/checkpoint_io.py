@@ -16,6 +16,7 @@ from aiayn.errors import UserError
 from aiayn.runs.weights_file import published_weights
 from aiayn.system import files
 from aiayn.system.extras import require
+from aiayn.training.checkpoint_content import checked_content
 
 UNREADABLE = (
     ArithmeticError,
@@ -68,10 +69,11 @@ def load_checkpoint(
     """
     is_published = path.suffix == ".safetensors"
     read = _load_published(path) if is_published else _load_plain_data(path, map_location)
-    content: dict[str, Any] = read if isinstance(read, dict) else {}
-    if not all(isinstance(content.get(part), dict) for part in ("aiayn", "state_dict")):
-        raise UserError(f"{path}: not a checkpoint of this program")
-    found = content["aiayn"].get("provenance", {})
+    try:
+        content = checked_content(read)
+    except ValueError as error:
+        raise UserError(f"{path}: not a checkpoint of this program ({error})") from None
+    found = content["aiayn"]["provenance"]
     for name, value in (provenance or {}).items():
         if value is not None and found.get(name) != value:
             raise ForeignCheckpointError(

@@ -18,6 +18,7 @@ from aiayn.errors import RunFailedError
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
+from aiayn.training.checkpoint_content import check_fit, check_optimizer_state
 from aiayn.training.loss import TokenLosses, output_losses
 from aiayn.training.meter import AttemptCounters, Meter, Progress
 from aiayn.training.schedule import learning_rate
@@ -222,11 +223,20 @@ class TranslationModule(LightningModule):
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Restore the counters."""
-        self.progress = Progress(**checkpoint["aiayn"]["progress"])
-        self._window = checkpoint["aiayn"]["window"]
+        """Restore the counters; ValueError, TypeError or LookupError if the content is not this module's."""
+        check_fit(self, checkpoint["state_dict"])
+        check_optimizer_state(list(self.parameters()), checkpoint["optimizer_states"][0]["state"])
+        own, loops = checkpoint["aiayn"], checkpoint["loops"]["fit_loop"]
+        counters = [value for name, value in own["progress"].items() if (name, value) != ("first_loss", None)]
+        if not all(isinstance(value, int | float) for value in counters):
+            raise ValueError("its counters of progress are no numbers")
+        optimizers = loops["epoch_loop.automatic_optimization.optim_progress"]["optimizer"]
+        if optimizers["step"]["total"]["completed"] != checkpoint["global_step"]:
+            raise ValueError("global_step is not the number of optimizer steps")
+        Meter().restore(own["window"], with_losses=True)  # raises here what it would raise later
+        self.progress, self._window = Progress(**own["progress"]), own["window"]
         # Lightning counts micro-batches, whose number per step may have changed since the checkpoint.
         done = checkpoint["global_step"] * self.trainer.accumulate_grad_batches
-        counters = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
-        for counter in (counters["total"], counters["current"]):
+        batches = loops["epoch_loop.batch_progress"]
+        for counter in (batches["total"], batches["current"]):
             counter.update(dict.fromkeys(counter, done))

@@ -32,6 +32,9 @@ from aiayn.training.module import TranslationModule
 from aiayn.training.patience import Patience
 from aiayn.training.process_group import ALONE, ProcessGroup
 
+NOT_RESTORED = (AttributeError, LookupError, TypeError, ValueError)
+"""Errors of Lightning and of callbacks that restore the state of training from content that they do not expect."""
+
 
 class AtomicCheckpointIO(CheckpointIO):
     """Lightning's checkpoint files: written atomically, loaded with `weights_only=True`."""
@@ -78,12 +81,12 @@ class TrainingSession:
         by_srun: bool = False,
     ) -> None:
         self._group = group
-        self.checkpoints = directory.checkpoints
+        self._directory, self.checkpoints = directory, directory.checkpoints
         self.max_steps = config.optimization.max_steps
         self._is_trial = bool(config.trainer.get("fast_dev_run"))
         self._saves = bool(config.trainer.get("enable_checkpointing", True))
         self._stop = StopOnSignal(group, is_patient=is_patient or group.size > 1)
-        self._missed = MissedValidation()
+        self._counter, self._missed = StepCounter(), MissedValidation()
         patience = config.optimization.patience
         self._patience = None if patience is None else Patience(directory, patience=patience, group=group)
         arguments = {**config.trainer, "precision": precision}
@@ -166,7 +169,15 @@ class TrainingSession:
         self._missed.is_due = validate_first
         if not self._is_trial:
             self._trainer.loggers = list(loggers)
-        self._trainer.fit(module, datamodule=batches, ckpt_path=None if resume_from is None else str(resume_from))
+        try:
+            self._trainer.fit(module, datamodule=batches, ckpt_path=None if resume_from is None else str(resume_from))
+        except NOT_RESTORED as error:
+            if resume_from is None or self._counter.has_begun or isinstance(error, UserError):
+                raise
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise UserError(
+                f"{resume_from}: training cannot resume from this checkpoint ({reason}); restore or remove it"
+            ) from error
         self._stop.ignore_more()
         if self._saves:
             last = self.checkpoints / f"step-{self.step:07d}.ckpt"
@@ -175,7 +186,10 @@ class TrainingSession:
             self._remove_orphaned(newest=last)
 
     def _remove_orphaned(self, *, newest: Path) -> None:
-        """Remove checkpoints of earlier attempts that no callback has in its list."""
+        """Remove checkpoints of earlier attempts that no callback has in its list; of the best ones, worse ones alone.
+
+        A kill after a new best checkpoint was written leaves the older one, of which the callback's state says nothing.
+        """
         callbacks = [each for each in self._trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint)]
         if not self._trainer.is_global_zero or any(each.monitor is None for each in callbacks):
             return  # without a monitor a callback keeps no list
@@ -183,10 +197,17 @@ class TrainingSession:
         for path in self.checkpoints.glob("step-*.ckpt"):
             if path != newest and path.name not in known:
                 path.unlink(missing_ok=True)
+        perplexities = self._directory.validation_perplexities()
+        for callback in callbacks:
+            if callback.monitor == "val/ppl" and 0 < callback.save_top_k <= len(callback.best_k_models):
+                worst = max(float(value) for value in callback.best_k_models.values())
+                for step, path in self._directory.steps("best").items():
+                    if path.name not in known and perplexities.get(step, 0.0) > worst:
+                        path.unlink(missing_ok=True)
 
     def _callbacks(self, config: TrainConfig, directory: RunDirectory) -> Iterator[Callback]:
         """All callbacks in the order of their calls; Lightning puts those that write whole checkpoints last."""
-        yield StepCounter()
+        yield self._counter
         averaging = config.averaging
         if averaging.interval and self._saves and not self._is_trial:
             yield WeightsKeeper(directory, interval=averaging.interval, checkpoints=averaging.checkpoints)

@@ -11,11 +11,13 @@ import torch
 from example_record import example_record
 from hypothesis import given
 from hypothesis import strategies as st
+from ordinary_user import ordinary_user
 
 from aiayn.errors import UserError
 from aiayn.launch.starting_point import misses_validation, newest_whole_checkpoint
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status
+from aiayn.training.checkpoint_content import TRAINING_STATE
 from aiayn.training.checkpoint_io import ForeignCheckpointError
 
 RECORD = example_record(Status.interrupted)
@@ -23,14 +25,16 @@ RECORD = example_record(Status.interrupted)
 
 def content(step: int) -> dict[str, Any]:
     return {
-        "aiayn": {"progress": {"target_tokens": step}, "provenance": {"config_hash": "0"}},
+        "aiayn": {"progress": {"target_tokens": step}, "window": {}, "provenance": {"config_hash": "0"}},
         "state_dict": {"weight": torch.arange(6.0).view(2, 3) + step},
+        "global_step": step,
+        **dict.fromkeys(TRAINING_STATE),
     }
 
 
-def saved(step: int) -> bytes:
+def saved(step: int, *, without: str = "") -> bytes:
     stream = io.BytesIO()
-    torch.save(content(step), stream)
+    torch.save({key: value for key, value in content(step).items() if key != without}, stream)
     return stream.getvalue()
 
 
@@ -102,6 +106,32 @@ def test_damaged_checkpoints_are_logged(tmp_path: Path, caplog: pytest.LogCaptur
         assert line.startswith(f"{directory.checkpoints / name}: not a readable checkpoint (")
         assert line.endswith(f"); renamed to {name}.damaged; resuming from step-0000003.ckpt")
     assert {record.levelname for record in caplog.records} == {"WARNING"}
+
+
+@pytest.mark.parametrize("part", TRAINING_STATE)
+def test_weights_without_the_state_of_training_are_passed_over(
+    tmp_path: Path, part: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Such as those of `+callbacks.best.save_weights_only=true`."""
+    caplog.set_level("INFO")
+    directory = run_with(tmp_path, step_3=WHOLE[3], best_6=saved(6, without=part))
+    before = files_of(directory)
+    assert newest_whole_checkpoint(directory, RECORD) == (3, directory.checkpoints / "step-0000003.ckpt")
+    (directory.checkpoints / "step-0000003.ckpt").unlink()
+    assert newest_whole_checkpoint(directory, RECORD) is None
+    resumed, anew = (record.getMessage() for record in caplog.records)
+    assert resumed.endswith("weights alone, without the state of training, in best-0000006.ckpt")
+    assert anew == f"{directory.checkpoints}: starting anew, since no checkpoint holds the state of training"
+    assert files_of(directory) == {name: file for name, file in before.items() if name.startswith("best")}
+
+
+def test_a_checkpoint_that_may_not_be_read_is_not_a_damaged_one(tmp_path: Path) -> None:
+    directory = run_with(tmp_path, step_3=WHOLE[3], step_6=WHOLE[6])
+    newest = directory.steps()[6]
+    newest.chmod(0)
+    with pytest.raises(UserError, match=rf"^{newest}: cannot be read \(Permission denied\)"), ordinary_user():
+        newest_whole_checkpoint(directory, RECORD)
+    assert list(directory.steps()) == [3, 6]
 
 
 def test_a_validation_that_was_due_and_is_not_logged_is_missed(tmp_path: Path) -> None:

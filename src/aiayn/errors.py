@@ -20,3 +20,10 @@ class RunFailedError(_OneLineError, RuntimeError):
 
 class KilledRunError(RunFailedError):
     """A run with a process that was killed, for example for lack of memory; another attempt may succeed."""
+
+
+def error_line(error: BaseException) -> str:
+    """An exception in one line: the name of its class and its text."""
+    name = type(error).__name__ + (f"({error.code})" if isinstance(error, SystemExit) else "")
+    text = "" if isinstance(error, SystemExit) else " ".join(str(error).split())
+    return f"{name}: {text}" if text else name

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +23,7 @@ from aiayn.errors import USER_ERROR, RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.output_format import printed_as
 from aiayn.system.progress import has_bars, has_printed, say
-from aiayn.system.resource_errors import file_errors_explained, stdout_errors_explained
+from aiayn.system.resource_errors import file_errors_explained, is_of_output, stdout_errors_explained
 from aiayn.system.signals import signals_as_interrupts
 from aiayn.system.streams import open_closed_streams
 from aiayn.system.torch_environment import set_torch_environment
@@ -182,8 +182,8 @@ def _hydra(verb: str, words: Words) -> int:
 
     import hydra
 
-    from aiayn.commands.composing import check_words, run_single
-    from aiayn.commands.mistakes import MISTAKES, explain
+    from aiayn.commands.composing import check_words, compose_first, run_single
+    from aiayn.commands.mistakes import explain
     from aiayn.config import store
     from aiayn.config.compose import register
     from aiayn.sweep.jobs import Jobs
@@ -200,18 +200,20 @@ def _hydra(verb: str, words: Words) -> int:
     with Jobs(verb, print_error=print_error) as jobs:
         try:
             if single is not None:
-                run_single(verb, single, jobs.task)
+                run_single(verb, words.overrides, single, jobs.task)
             else:
                 hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
-        except BrokenPipeError:
-            raise
-        except MISTAKES as error:
-            if jobs.task.was_called and not jobs.are_a_multirun:
-                raise  # of the command itself
-            raise UserError(explain(error, verb, words.overrides)) from error
         except BrokenExecutor:  # a process of a launcher's pool was killed; the pool then kills the others
             jobs.are_cut_short = True
+        except (UserError, RunFailedError):
+            raise
+        except Exception as error:  # of Hydra, or of its launchers and sweepers
+            if is_of_output(error):
+                raise
+            raise UserError(explain(error, verb, words.overrides, partial(compose_first, verb))) from error
         except SystemExit as error:  # Hydra has shown something, or a package that is not there
+            if not words.is_only_shown:
+                raise
             return 0 if error.code in (None, 0) else 2
         jobs.end()
         if not jobs.have_begun and not words.is_only_shown:

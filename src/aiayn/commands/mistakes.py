@@ -1,13 +1,13 @@
-"""One line for the errors of Hydra and OmegaConf, with the nearest key or option."""
+"""One line for whatever is raised while a command line is composed, with the word at fault and the nearest key."""
 
 import dataclasses
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, get_type_hints
+from pathlib import Path
+from typing import Any, NamedTuple, get_type_hints
 
-import yaml
-from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from hydra.errors import HydraException, InstantiationException, MissingConfigException, OverrideParseException
 from omegaconf import OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
@@ -19,16 +19,9 @@ from aiayn.config.difference import SEARCHPATH
 from aiayn.config.identity import flatten
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES
-from aiayn.config.third_parties import STATED_ELSEWHERE
-from aiayn.errors import UserError
+from aiayn.errors import UserError, error_line
 from aiayn.sweep.launchers import BASIC_SWEEPER, sweeper_of
 from aiayn.sweep.words import further_folders
-
-MISTAKES = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, LookupError, OSError)
-"""Raised while Hydra reads the command line, composes, and makes the folder of a run."""
-
-STUMBLES = (AssertionError, AttributeError, TypeError, RecursionError)
-"""Also raised while Hydra composes unforeseen words, such as `model=${head_width:0,0}`."""
 
 GLOBAL_GROUPS = ("experiment", "debug", "fidelity", "sweeps")
 """Groups whose files state keys of the whole configuration."""
@@ -37,36 +30,80 @@ PREFERRED = ("model.", "optimization.", "decoding.", "data.")
 """Groups searched first for a key that was typed without its group."""
 
 
-def explain(error: BaseException, verb: str, overrides: Sequence[str]) -> str:
-    """One line naming the key, the mistake and the nearest right name, for an error of composing the overrides."""
-    for cause in _chain(error):
-        match cause:
-            case UserError():
-                return str(cause)
-            case OverrideParseException() if "=" not in cause.override:
-                return f"{cause.override or repr('')}: not key=value; aiayn {verb} --help lists the keys"
-            case OverrideParseException():
-                quoted = "put special characters in two pairs of quotes: 'key=\"a, b\"'"
-                return f"{cause.override}: not key=value as Hydra reads it; {quoted}"
-            case MissingConfigException(missing_cfg_file=str(file)) if "/" in file:
-                return _no_such_option(file, cause.options or (), overrides)
-            case ConfigKeyError(full_key=str(key)) | ConfigAttributeError(full_key=str(key)):
-                place = "" if _is_stated(key, overrides) else f" ({_first_line(error).partition(':')[0]})"
-                return f"{_no_such_key(key, verb, overrides, schema=cause.object_type)}{place}"
-            case OmegaConfBaseException(full_key=str(key)) if key:
-                return _refused_value(cause, key)
-            case yaml.MarkedYAMLError(problem_mark=yaml.Mark() as mark):
-                return f"{mark.name}, line {mark.line + 1}: not YAML ({cause.problem}); correct it"
-            case OSError(filename=str(file)):
-                return f"{file}: {cause.strerror}; choose another folder"
-    return _plain(error)
+def explain(error: BaseException, verb: str, words: Sequence[str], attempt: Callable[[Sequence[str]], Any]) -> str:
+    """One line naming key, value and file, the mistake and the nearest right name, for an error of `attempt(words)`.
+
+    The word at fault is found by leaving each out in turn: the attempt then ends in another way.
+    """
+    known = next(filter(None, (_recognised(cause, verb, words) for cause in _chain(error))), None)
+    if known is not None and (known.key is None or _is_stated(known.key, words)):
+        return known.text
+    text = next(filter(None, map(_text, _chain(error))), type(error).__name__) if known is None else known.text
+    found = _word_at_fault(error, words, attempt)
+    if found is None:
+        return text if known else f"{text.rstrip('.')}; aiayn {verb} --help lists groups and keys"
+    file = _file_of(found, words)
+    return (text if known and file else f"{found}: {text}") + (f" ({file})" if file else "")
 
 
-def _plain(error: BaseException) -> str:
-    if isinstance(error, STUMBLES):
-        why = f"{type(error).__name__} {error}".splitlines()[0].rstrip()
-        return f"Hydra cannot compose these words ({why}); see --help"
-    lines = str(error).splitlines() or [type(error).__name__]
+class _Answer(NamedTuple):
+    """A line for an error; with the key, or the option, that the mistake is in if a file may have made it."""
+
+    text: str
+    key: str | None = None
+
+
+def _recognised(error: BaseException, verb: str, words: Sequence[str]) -> _Answer | None:
+    match error:
+        case UserError():
+            return _Answer(str(error))
+        case OverrideParseException() if "=" not in error.override:
+            return _Answer(f"{error.override or repr('')}: not key=value; aiayn {verb} --help lists the keys")
+        case OverrideParseException():
+            quoted = "put special characters in two pairs of quotes: 'key=\"a, b\"'"
+            return _Answer(f"{error.override}: not key=value as Hydra reads it; {quoted}")
+        case MissingConfigException(missing_cfg_file=str(file)) if "/" in file:
+            return _Answer(_no_such_option(file, error.options or (), words), "=".join(_option(file)))
+        case ConfigKeyError(full_key=str(key)) | ConfigAttributeError(full_key=str(key)) if key:
+            return _Answer(_no_such_key(key, verb, words, schema=error.object_type), key)
+        case OmegaConfBaseException(full_key=str(key)) if key:
+            return _Answer(_refused_value(error, key), key)
+        case OSError(filename=str(file)):
+            return _Answer(f"{file}: {error.strerror}; choose another folder")
+    return None
+
+
+def _word_at_fault(error: BaseException, words: Sequence[str], attempt: Callable[[Sequence[str]], Any]) -> str | None:
+    """The first word without which the attempt does not end with the same error; None: there is none."""
+
+    def is_same(others: Sequence[str]) -> bool:
+        try:
+            attempt(others)
+        except Exception as other:
+            return _text(other) == _text(error)
+        return False
+
+    if not is_same(words):
+        return None
+    chosen = [word for word in words if not word.startswith(SEARCHPATH)]
+    return next((word for word in chosen if not is_same([other for other in words if other is not word])), None)
+
+
+def _file_of(word: str, words: Sequence[str]) -> Path | None:
+    """The file of a word that chooses an option in a folder of the user's own."""
+    option = Path(key_of(word), f"{word.partition('=')[2]}.yaml")
+    return next((folder / option for folder in further_folders(words) if (folder / option).is_file()), None)
+
+
+def _text(error: BaseException) -> str:
+    """The error in one line; of Hydra's and OmegaConf's messages the first line, or two."""
+    if isinstance(error, InstantiationException) and error.__cause__ is not None:
+        return _text(error.__cause__)
+    if isinstance(error, RecursionError):
+        return "refers to itself"
+    if not isinstance(error, HydraException | OmegaConfBaseException):
+        return error_line(error)
+    lines = str(error).splitlines() or [""]
     return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
 
 
@@ -76,13 +113,10 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-def _is_stated(key: str, overrides: Sequence[str]) -> bool:
-    """Whether the command line has a key, or one above it; otherwise a file has it."""
-    return any(key_of(word) == key or key.startswith(f"{key_of(word)}.") for word in overrides)
+def _is_stated(key: str, words: Sequence[str]) -> bool:
+    """Whether the command line has a key, one above or below it, or an option; otherwise a file has it."""
+    stated = [key_of(word) for word in words]
+    return key in words or any(f"{key}.".startswith(f"{own}.") or own.startswith(f"{key}.") for own in stated)
 
 
 def _refused_value(error: OmegaConfBaseException, key: str) -> str:
@@ -95,7 +129,7 @@ def _refused_value(error: OmegaConfBaseException, key: str) -> str:
     if dataclasses.is_dataclass(hint):
         names = ", ".join(f"{key}.{name}" for name in get_type_hints(hint))
         return f"{key}={value}: has no value of its own; state {names}"
-    return f"{key}: {_first_line(error)}"
+    return f"{key}: {_text(error)}"
 
 
 def _no_such_field(key: str, schema: Any) -> str:
@@ -105,9 +139,15 @@ def _no_such_field(key: str, schema: Any) -> str:
     return f"{key}: no such key; {_nearest(key, names, otherwise='choose from ' + ', '.join(names))}"
 
 
+def _option(file: str) -> tuple[str, str]:
+    """The group and the option of a file below conf/."""
+    group, _, option = file.rpartition("/") if file.startswith("hydra/") else file.partition("/")
+    return group, option
+
+
 def _no_such_option(file: str, known: Sequence[str], overrides: Sequence[str]) -> str:
     """The answer to a group's option that does not exist, given as <group>/<option>; `known` are those of Hydra."""
-    group, _, option = file.rpartition("/") if file.startswith("hydra/") else file.partition("/")
+    group, option = _option(file)
     options = store.options(group, folders=further_folders(overrides)) or list(known)
     everything = f"choose from {', '.join(options)}" if options else f"there is no group {group}"
     return f"{group}={option}: no such option; {_nearest(option, options, otherwise=everything)}"
@@ -115,18 +155,12 @@ def _no_such_option(file: str, known: Sequence[str], overrides: Sequence[str]) -
 
 def _no_such_key(key: str, verb: str, overrides: Sequence[str], schema: Any) -> str:
     """The answer to a key that does not exist; `schema` is the dataclass of the keys beside it, if there is one."""
-    group, _, name = key.partition(".")
+    group = key.partition(".")[0]
     if group == "hydra" and dataclasses.is_dataclass(schema):
         return _no_such_field(key, schema)
     if key in GLOBAL_GROUPS:
         option = next((word for word in overrides if key_of(word) == key), key)
         return f"{option}: a file of this group opens with the line `# @package _global_`"
-    if group == "trainer" and name in STATED_ELSEWHERE:
-        return f"{key}: {STATED_ELSEWHERE[name]}"
-    if group == "trainer" and _is_trainer_argument(name):
-        return f"{key}: not in conf/trainer; write +{key}=... to pass it to Lightning"
-    if _split(key)[0] in ("model.attention_arguments", "model.positions_arguments", "model.arguments"):
-        return f"{key}: arguments of your own class are added with a plus sign: +{key}=..."
     if kinds := _kinds_with(key):
         choose = f"choose another with {group}=, or leave it out"
         return f"{key}: a key of {group}.kind={' or '.join(kinds)}, not of the kind chosen; {choose}"
@@ -134,13 +168,10 @@ def _no_such_key(key: str, verb: str, overrides: Sequence[str], schema: Any) -> 
     parent = _split(key)[0]
     siblings = [last for folder, last in map(_split, keys) if folder and folder == parent and last != "_target_"]
     otherwise = f"it has {', '.join(siblings)}" if siblings else f"aiayn {verb} --help lists them"
+    if "." in key and not dataclasses.is_dataclass(schema):
+        otherwise = f"{otherwise}; +{key}=... adds it" if siblings else f"+{key}=... adds it"
+        keys = keys if siblings else []
     return f"{key}: no such key; {_nearest(key, keys, otherwise=otherwise)}"
-
-
-def _is_trainer_argument(name: str) -> bool:
-    from aiayn.training.session import trainer_arguments  # imports Lightning, which takes seconds
-
-    return name in trainer_arguments()
 
 
 def _kinds_with(key: str) -> list[str]:
@@ -156,7 +187,7 @@ def _keys(verb: str, overrides: Sequence[str]) -> list[str]:
     groups = [word for word in overrides if key_of(word) in composed.hydra.runtime.choices and "," not in word]
     if groups:
         folders = [word for word in overrides if word.startswith(SEARCHPATH)]
-        with suppress(*MISTAKES):  # of these files
+        with suppress(Exception):  # a mistake of these files
             composed = compose_with_hydra(verb, [*folders, *groups])
     content = OmegaConf.to_container(composed, resolve=False)
     assert isinstance(content, dict)

@@ -35,11 +35,14 @@ class Words(argparse.Namespace):
 
     def hydra_arguments(self) -> list[str]:
         """As Hydra's own parser takes them: overrides on one side of the flags."""
-        flags = []
-        for name in ("hydra_help", "resolve", "multirun", "cfg", "package", "info"):
-            value = getattr(self, name)
+        if self.hydra_help:  # of Hydra alone, without the keys of a command
+            return ["--hydra-help"]
+        flags, shown = [], {"cfg": self.cfg, "package": self.package}
+        if self.cfg == "hydra" and self.resolve:  # its values refer to the keys of the command
+            shown = {"cfg": "all", "package": ".".join(filter(None, ["hydra", self.package]))}
+        for name, value in {"resolve": self.resolve, "multirun": self.multirun, **shown, "info": self.info}.items():
             if value:
-                flags += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
+                flags += [f"--{name}", *([] if value is True else [value])]
         return [*self.overrides, *flags]
 
 

@@ -18,6 +18,7 @@ from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
 from aiayn.config.store import COMMANDS, SWEEPS, conf_directory, launcher_values, sweeps_directory
 from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
+from aiayn.config.yaml_files import register_named_files
 
 
 def register() -> None:
@@ -43,7 +44,8 @@ def _register_once() -> None:
     # A search path would make groups of all folders beside sweeps/.
     for path in sweeps_directory().glob("*.yaml"):
         store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))
-    Plugins.instance()  # registers the launchers' own options, which the following replace
+    Plugins.instance()  # registers readers of files, and the launchers' own options, which the following replace
+    register_named_files()
     for name, schema in LAUNCHERS.items():
         path = launcher_values(name)
         launcher = OmegaConf.merge(OmegaConf.structured(schema), OmegaConf.load(path))

@@ -47,8 +47,10 @@ def check_computed_keys(composed: DictConfig, verb: str, overrides: Sequence[str
     `composed` has Hydra's own node; `overrides` are those of the command line, swept ones included.
     """
     for group in ("launcher", "sweeper"):
-        if _unresolved(composed, f"hydra.{group}") is None:
-            raise UserError(f"hydra.{group}=null: a group of Hydra; state hydra/{group}=<option>, or leave it out")
+        chosen = _unresolved(composed, f"hydra.{group}")
+        if not isinstance(chosen, dict):
+            stated = "null" if chosen is None else chosen
+            raise UserError(f"hydra.{group}={stated}: a group of Hydra; state hydra/{group}=<option>, or leave it out")
     swept = _unresolved(composed, "hydra.sweeper").get("params") or {}
     words = [*overrides, *(f"{key}={value}" for key, value in swept.items())]
     for word in words:

@@ -21,12 +21,11 @@ from hydra.core.plugins import Plugins
 from hydra.experimental.callback import Callback
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
-from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config import store
 from aiayn.config.computed import check_identity_computed
 from aiayn.config.freeze import to_dataclass
-from aiayn.errors import KilledRunError, RunFailedError, UserError
+from aiayn.errors import KilledRunError, RunFailedError, UserError, error_line
 from aiayn.launch.forked_workers import end_fork_server
 from aiayn.launch.slurm import RequeuedJobError, restarts
 from aiayn.runs.directory import HeldDirectoryError
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("aiayn")
 
-Failure = UserError | RunFailedError | BrokenPipeError
-
 POLL_SECONDS = 1.0
 """Between two checks of the run directories that other processes hold."""
 
@@ -53,18 +50,26 @@ REPORT_SECONDS = 10.0
 """Longest wait of a failed rank for the outcome of the first rank: when it ends, Slurm ends the others."""
 
 
-def checked(verb: str, composed: DictConfig) -> Any:
+def judged(verb: str, composed: DictConfig) -> Any:
     """A command's configuration (without Hydra's node) as its dataclass, judged as far as possible without files."""
     if "identity" in composed:
         check_identity_computed(composed, verb)
-    try:
-        config: Any = to_dataclass(composed, store.COMMANDS[verb])
-    except OmegaConfBaseException as error:  # an interpolation that does not resolve
-        raise UserError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
+    config: Any = to_dataclass(composed, store.COMMANDS[verb])
     check = getattr(_module(verb), "check", None)
     if check is not None:
         check(config)
     return config
+
+
+def checked(verb: str, composed: DictConfig) -> Any:
+    """The same for a job of a multirun: every error is a UserError, with its key if it has one."""
+    try:
+        return judged(verb, composed)
+    except UserError:
+        raise
+    except Exception as error:
+        key = getattr(error, "full_key", None)
+        raise UserError(f"{key}: {str(error).splitlines()[0]}" if key else error_line(error)) from error
 
 
 def _module(verb: str) -> ModuleType:
@@ -88,7 +93,9 @@ class Task:
     output_format: Format = field(default_factory=output_format)
     """Of the command, for jobs in other processes."""
     was_called: bool = False
-    failure: Failure | None = None
+    is_running: bool = False
+    """Whether the configuration of a job was judged, and its command began."""
+    failure: Exception | None = None
     """Of a single job, or of a multirun as a whole."""
     result: dict[str, Any] | None = None
     """The fields of the value that the command returned for a single job."""
@@ -105,7 +112,7 @@ class Task:
             return
         try:
             self.result = self._main(composed)
-        except (UserError, RunFailedError, BrokenPipeError) as error:
+        except Exception as error:
             self.failure = error  # raised through Hydra, it would be printed with Hydra's remarks
 
     def _run_swept_job(self, composed: DictConfig) -> None:
@@ -168,7 +175,11 @@ class Task:
         output = Path(HydraConfig.get().runtime.output_dir)
         try:
             with stdout_errors_explained(), file_errors_explained(), printed_as(self.output_format):
-                result = _module(self.verb).main(checked(self.verb, composed))
+                # The words of a single job are searched for the one at fault.
+                is_single = HydraConfig.get().mode is RunMode.RUN
+                config = (judged if is_single else checked)(self.verb, composed)
+                self.is_running = True
+                result = _module(self.verb).main(config)
         except (UserError, KeyboardInterrupt):
             remove_empty(output)
             raise

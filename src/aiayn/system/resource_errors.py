@@ -82,6 +82,12 @@ def memory_errors_explained(remedy: str) -> Iterator[None]:
         raise RunFailedError(f"memory does not suffice: lower {remedy}") from error
 
 
+def is_of_output(error: BaseException) -> bool:
+    """Whether standard output refused a write: a full disk is under it, or its reader closed the pipe."""
+    is_full = isinstance(error, OSError) and error.filename is None and error.errno in NO_SPACE
+    return is_full or isinstance(error, BrokenPipeError)
+
+
 @contextmanager
 def stdout_errors_explained() -> Iterator[None]:
     """Turn a full disk under standard output into a RunFailedError; a closed pipe stays a BrokenPipeError."""
@@ -89,6 +95,6 @@ def stdout_errors_explained() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except OSError as error:
-        if error.filename is not None or error.errno not in NO_SPACE:
+        if isinstance(error, BrokenPipeError) or not is_of_output(error):
             raise
         raise RunFailedError(f"writing failed ({error.strerror}): make room, or write elsewhere") from None

@@ -1,6 +1,5 @@
 """Lightning's Trainer, set up so that a run can stop anywhere and resume exactly there."""
 
-import inspect
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -51,11 +50,6 @@ class AtomicCheckpointIO(CheckpointIO):
     def remove_checkpoint(self, path: Any) -> None:
         """Delete a checkpoint."""
         Path(path).unlink(missing_ok=True)
-
-
-def trainer_arguments() -> set[str]:
-    """The names of the arguments of the installed Lightning's Trainer."""
-    return set(inspect.signature(Trainer).parameters)
 
 
 @final

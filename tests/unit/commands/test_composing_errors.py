@@ -36,7 +36,7 @@ AT_FAULT = {
 
 ROW = "# @package _global_\n"
 
-FILES = {
+FILES: dict[str, tuple[str | bytes, str]] = {
     "wrong type": (ROW + "model: {d_model: wide}\n", "model.d_model: Value 'wide' of type 'str' could not be conv"),
     "group": (ROW + "model: 3\n", "experiment=mine: "),
     "mapping": (ROW + "trainer: 3\n", "trainer: Cannot assign int"),

@@ -22,6 +22,7 @@ from aiayn.config import secrets
 from aiayn.config.compose import compose_with_hydra, register, without_hydra
 from aiayn.config.computed import check_computed_keys
 from aiayn.config.store import conf_directory
+from aiayn.config.texts import check_swept_texts
 from aiayn.errors import UserError
 from aiayn.sweep.jobs import Task, judged
 from aiayn.sweep.launchers import remove_empty
@@ -154,6 +155,7 @@ def _composed(verb: str, words: Words) -> DictConfig:
     composed, swept = compose_first(verb, words.overrides)
     secrets.check_composed(composed)
     _answered(verb, words.overrides, composed, lambda found: check_computed_keys(found, verb, words.overrides))
+    check_swept_texts(verb, composed.hydra.sweeper.get("params") or {})
     if swept and not words.multirun and composed.hydra.mode is not RunMode.MULTIRUN:
         remedy = "as one value write it in brackets or quotes"
         raise UserError(f"{swept[0]}: several values need -m, or aiayn.train_sweep in Python; {remedy}")

@@ -186,12 +186,14 @@ def _hydra(verb: str, words: Words) -> int:
     from aiayn.commands.mistakes import explain
     from aiayn.config import store
     from aiayn.config.compose import register
+    from aiayn.config.texts import as_written
     from aiayn.sweep.jobs import Jobs
     from aiayn.sweep.words import name_sweep, write_out_globs
 
     register()
     words.overrides = write_out_globs(words.overrides)
     name_sweep(words.overrides, is_multirun=words.multirun)
+    words.overrides = as_written(verb, words.overrides)
     single = check_words(verb, words)
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
     os.environ["HYDRA_FULL_ERROR"] = "1"

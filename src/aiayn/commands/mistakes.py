@@ -19,6 +19,7 @@ from aiayn.config.difference import SEARCHPATH
 from aiayn.config.identity import flatten
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES
+from aiayn.config.values import alternatives
 from aiayn.errors import UserError, error_line
 from aiayn.sweep.launchers import BASIC_SWEEPER, sweeper_of
 from aiayn.sweep.words import further_folders
@@ -126,6 +127,9 @@ def _refused_value(error: OmegaConfBaseException, key: str) -> str:
     value = "null" if error.value is None else error.value
     if hint is bool:
         return f"{key}={value}: must be true or false"
+    if str in alternatives(hint):
+        quotes = "" if isinstance(error.value, list | dict | None) else "; put it in quotes"
+        return f"{key}={value}: must be text{quotes}"
     if dataclasses.is_dataclass(hint):
         names = ", ".join(f"{key}.{name}" for name in get_type_hints(hint))
         return f"{key}={value}: has no value of its own; state {names}"

@@ -9,7 +9,20 @@ from omegaconf import MISSING
 
 from aiayn.config.data_schema import SplitFilesConfig
 from aiayn.config.schema import CachePathConfig, DecodingConfig, PathsConfig, ProcessConfig, RankConfig, RunsPathConfig
-from aiayn.config.values import LARGEST, Count, Positive, Range, Seed, true_or_false
+from aiayn.config.values import (
+    LARGEST,
+    Count,
+    Numbers,
+    Positive,
+    Range,
+    Seed,
+    Texts,
+    WholeNumbers,
+    WholeNumbersOrNull,
+    text,
+    text_or_null,
+    true_or_false,
+)
 
 Resamples: TypeAlias = Annotated[int, Range(100, LARGEST)]
 
@@ -72,9 +85,9 @@ class Quantization(Enum):
 class EnsembleConfig:
     """A model, or several."""
 
-    run: Any = MISSING
+    run: Texts = MISSING
     """A run directory, or a list of them: an ensemble, which searches as the first one does."""
-    checkpoint: str = MISSING
+    checkpoint: str = text()
     """last, best, average or an optimizer step."""
 
 
@@ -82,7 +95,7 @@ class EnsembleConfig:
 class DeviceConfig:
     """The process of a command that uses a model."""
 
-    device: str = MISSING
+    device: str = text()
     """The device: cpu, cuda, cuda:<n>, or auto: CUDA if available."""
     launch: ProcessConfig = MISSING
     """Settings of this process."""
@@ -92,7 +105,7 @@ class DeviceConfig:
 class EvaluateConfig(EnsembleConfig):
     """`aiayn evaluate`."""
 
-    splits: Any = MISSING
+    splits: Texts = MISSING
     """The splits to score: dev, test, or a list."""
     n_best: Count | None = MISSING
     """Also write this many hypotheses of each sentence with their scores, as JSON; null: the best one's text alone."""
@@ -106,11 +119,11 @@ class EvaluateConfig(EnsembleConfig):
 class AverageConfig:
     """`aiayn average`."""
 
-    run: str = MISSING
+    run: str = text()
     """A run directory."""
     last: Any = MISSING
     """Number of last checkpoints; paper: 5 of a base model, 20 of a big one; null: as the run states."""
-    steps: Any = MISSING
+    steps: WholeNumbersOrNull = MISSING
     """Optimizer steps of the checkpoints instead, a list; null: the last ones."""
 
 
@@ -146,11 +159,11 @@ class ParseConfig(UseConfig):
 class TuneConfig(DeviceConfig, EnsembleConfig):
     """`aiayn tune`."""
 
-    beam_sizes: Any = MISSING
+    beam_sizes: WholeNumbers = MISSING
     """Beam sizes to try, a list; each costs a search of the development set."""
-    alphas: Any = MISSING
+    alphas: Numbers = MISSING
     """Alphas of the length penalty to try, a list; they cost next to nothing."""
-    output: str | None = MISSING
+    output: str | None = text_or_null()
     """A .md or .json file to write; null: to the terminal."""
     resamples: Resamples = MISSING
     """Bootstrap samples of the sentences for the interval."""
@@ -171,13 +184,13 @@ class ExportFormat(StrEnum):
 class ExportConfig:
     """`aiayn export`."""
 
-    run: str = MISSING
+    run: str = text()
     """A run directory."""
-    checkpoint: str = MISSING
+    checkpoint: str = text()
     """last, best, average or an optimizer step."""
     format: ExportFormat = MISSING
     """ctranslate2: a folder that CTranslate2 loads; safetensors: a file of the weights by name."""
-    output: str = MISSING
+    output: str = text()
     """The file or folder to write; it must not exist."""
     quantization: Quantization = MISSING
     """Type of the stored weights; int8 only with format=ctranslate2."""
@@ -189,13 +202,13 @@ class ExportConfig:
 class PublishConfig:
     """`aiayn publish`."""
 
-    run: str = MISSING
+    run: str = text()
     """A run directory; a published one is only uploaded."""
-    checkpoint: str | None = MISSING
+    checkpoint: str | None = text_or_null()
     """last, best, average or an optimizer step; null: the one whose scores the run's record has."""
-    output: str | None = MISSING
+    output: str | None = text_or_null()
     """The folder to make; it must not exist. null: no copy here, which requires repository."""
-    repository: str | None = MISSING
+    repository: str | None = text_or_null()
     """A repository of the Hugging Face hub to upload to, as user/name; it is made if it does not exist; null: none."""
     private: bool = true_or_false()
     """Whether a new repository is private."""
@@ -209,13 +222,13 @@ class PublishConfig:
 class ImportConfig:
     """`aiayn import`."""
 
-    checkpoint: str = MISSING
+    checkpoint: str = text()
     """A checkpoint of fairseq, with dict.<language>.txt beside it, or a folder of a Marian model of transformers."""
-    output: str = MISSING
+    output: str = text()
     """The run directory to make; it must not exist."""
-    source_language: str | None = MISSING
+    source_language: str | None = text_or_null()
     """ISO 639-1 code of the source side; null: as the checkpoint states."""
-    target_language: str | None = MISSING
+    target_language: str | None = text_or_null()
     """ISO 639-1 code of the target side; null: as the checkpoint states."""
     test: SplitFilesConfig = MISSING
     """Files of sentences in the model's own pieces, which aiayn evaluate decodes and scores; null: none."""
@@ -227,9 +240,9 @@ class ImportConfig:
 class ScoreConfig(UseConfig):
     """`aiayn score`."""
 
-    source: str | None = MISSING
+    source: str | None = text_or_null()
     """A file of source sentences, plain, gzip, bzip2 or xz; null for both: pairs from standard input."""
-    target: str | None = MISSING
+    target: str | None = text_or_null()
     """The file of their translations, line by line."""
     batch_tokens: Count | None = MISSING
     """Padded tokens a side scored at once; null: the run's decoding.batch_tokens."""
@@ -262,23 +275,23 @@ class PictureFormat(StrEnum):
 class AttentionConfig(DeviceConfig):
     """`aiayn attention`."""
 
-    run: str = MISSING
+    run: str = text()
     """A run directory."""
-    checkpoint: str = MISSING
+    checkpoint: str = text()
     """last, best, average or an optimizer step."""
-    output: str | None = MISSING
+    output: str | None = text_or_null()
     """A folder for the pictures; null: attention/ in the run directory."""
     format: PictureFormat = MISSING
     """png or svg."""
     kind: AttentionKind = MISSING
     """The attention: encoder (source to source), decoder (target to target), cross (target to source), or all."""
-    layers: Any = MISSING
+    layers: WholeNumbersOrNull = MISSING
     """Layers to draw, counted from 1: a number or a list; null: all. The last of them is drawn as lines, too."""
-    heads: Any = MISSING
+    heads: WholeNumbersOrNull = MISSING
     """Heads to draw, likewise."""
     units: AttentionUnits = MISSING
     """words: pieces of a word are summed as keys and averaged as queries; tokens: single pieces."""
-    word: str | None = MISSING
+    word: str | None = text_or_null()
     """Draw lines from this word (or token) only; null: from all."""
     max_sentences: Count = MISSING
     """Most lines read from standard input."""
@@ -315,7 +328,7 @@ class StatusConfig:
 class SyncConfig:
     """`aiayn sync`."""
 
-    run: str | None = MISSING
+    run: str | None = text_or_null()
     """A run directory; null: every run below paths.runs."""
     retries: Count = MISSING
     """Repetitions of a failed request to W&B's server."""
@@ -336,17 +349,17 @@ class ReplayMode(StrEnum):
 class ReplayConfig:
     """`aiayn replay`."""
 
-    record: str | None = MISSING
+    record: str | None = text_or_null()
     """A run.json, or the run directory that holds it."""
     mode: ReplayMode = MISSING
     """train: train again; score: score the stored checkpoint again, or the stored hypotheses without one."""
-    output: str = MISSING
+    output: str = text()
     """The folder for replays; the run directory of each lies below it."""
     seed: Seed | None = MISSING
     """Train with this seed instead, to see how much seeds alone change; null: the record's."""
-    check: str | None = MISSING
+    check: str | None = text_or_null()
     """A folder of submitted records to verify instead, without training."""
-    submit: str | None = MISSING
+    submit: str | None = text_or_null()
     """A folder of records to copy the run's record to instead."""
     paths: PathsConfig = MISSING
     """Folders; the noise between seeds is estimated from runs of the same row below paths.runs."""

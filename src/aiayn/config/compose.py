@@ -18,6 +18,7 @@ from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
 from aiayn.config.store import COMMANDS, SWEEPS, conf_directory, launcher_values, sweeps_directory
 from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
+from aiayn.config.texts import as_written
 from aiayn.config.yaml_files import register_named_files
 
 
@@ -62,7 +63,7 @@ def compose_with_hydra(command: str, overrides: Sequence[str] = ()) -> DictConfi
     register()
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(conf_directory()), version_base="1.3"):
-        return compose(command, list(overrides), return_hydra_config=True)
+        return compose(command, as_written(command, overrides), return_hydra_config=True)
 
 
 def without_hydra(composed: DictConfig) -> DictConfig:

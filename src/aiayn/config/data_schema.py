@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from omegaconf import MISSING
 
-from aiayn.config.values import LARGEST, Count, Range, Seed, true_or_false
+from aiayn.config.values import LARGEST, Count, Range, Seed, TextsOrNull, text, text_or_null, true_or_false
 
 
 class CorpusKind(StrEnum):
@@ -39,11 +39,11 @@ class DataConfig:
 
     kind: CorpusKind = MISSING
     """The reader of the corpus."""
-    name: str = MISSING
+    name: str = text()
     """Name of the corpus in records and tables; another name is another run."""
-    source_language: str = MISSING
+    source_language: str = text()
     """ISO 639-1 code of the source side."""
-    target_language: str = MISSING
+    target_language: str = text()
     """ISO 639-1 code of the target side."""
     max_length: Annotated[int, Range(2, LARGEST)] = MISSING
     """Longest training sentence in tokens, end mark included, on either side; longer pairs are counted and dropped."""
@@ -76,9 +76,9 @@ class GrammarDataConfig(GeneratedConfig, DataConfig):
 class SplitFilesConfig:
     """The aligned files of one split."""
 
-    source: Any = MISSING
+    source: TextsOrNull = MISSING
     """A path, a glob or a list of them; plain, gzip, bzip2 or xz, one sentence a line."""
-    target: Any = MISSING
+    target: TextsOrNull = MISSING
     """The same for the other side, line by line."""
 
 
@@ -98,11 +98,11 @@ class TextFilesDataConfig(DataConfig):
 class SplitNamesConfig:
     """Names of the three splits in a data set of the hub."""
 
-    train: str = MISSING
+    train: str = text()
     """Name of the training split."""
-    dev: str = MISSING
+    dev: str = text()
     """Name of the development split."""
-    test: str = MISSING
+    test: str = text()
     """Name of the test split."""
 
 
@@ -122,11 +122,11 @@ class SplitSizesConfig:
 class HubDataConfig(DataConfig):
     """A data set of the Hugging Face hub, or a local folder of the same shape."""
 
-    path: str = MISSING
+    path: str = text()
     """Repository on the hub, or a folder."""
-    subset: str | None = MISSING
+    subset: str | None = text_or_null()
     """Configuration name inside the data set."""
-    revision: str | None = MISSING
+    revision: str | None = text_or_null()
     """Commit or tag of the data set; null: the newest."""
     splits: SplitNamesConfig = MISSING
     """Its names of the splits, or parts of them such as train[:1%]."""
@@ -148,15 +148,15 @@ class ParsedDataConfig(DataConfig):
 class TreesDataConfig(ParsedDataConfig):
     """Trees in Penn brackets on disk; files are plain, gzip, bzip2 or xz."""
 
-    path: str | None = MISSING
+    path: str | None = text_or_null()
     """The folder of the names below; null: these are paths."""
-    train: Any = MISSING
+    train: TextsOrNull = MISSING
     """A file, a folder (with all its trees), a glob, or a list of them; files of dev and test are left out."""
-    dev: Any = MISSING
+    dev: TextsOrNull = MISSING
     """The same for the development set."""
-    test: Any = MISSING
+    test: TextsOrNull = MISSING
     """The same for the test set."""
-    silver: Any = MISSING
+    silver: TextsOrNull = MISSING
     """The same for trees of a parser, added to the training set (semi-supervised); null: none."""
     gold_copies: Count = MISSING
     """Copies of each tree of train in the training set; silver trees are in it once."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import LARGEST, NameOrClass, Positive, Range, Share, Size, true_or_false
+from aiayn.config.values import LARGEST, NameOrClass, Positive, Range, Share, Size, text, true_or_false
 from aiayn.system.plugins import is_plugin
 
 
@@ -125,14 +125,14 @@ class TransformerConfig(ModelConfig):
     """Width of one head's queries and keys."""
     d_v: HeadWidth = MISSING
     """Width of one head's values."""
-    attention: Annotated[str, NameOrClass(Attention)] = MISSING
+    attention: Annotated[str, NameOrClass(Attention)] = text()
     """Compatibility function of queries and keys; restricted: scaled_dot, within a neighbourhood in self-attention; or
     a class of your own, as my_package.my_module:MyAttention."""
     attention_arguments: dict[str, Any] = MISSING
     """Keyword arguments of a class of your own."""
     neighbourhood: Annotated[int, Range(2, LARGEST)] = MISSING
     """r: positions that restricted self-attention sees, half of them on either side (section 4)."""
-    positions: Annotated[str, NameOrClass(Positions)] = MISSING
+    positions: Annotated[str, NameOrClass(Positions)] = text()
     """Sinusoidal or learned, as in the paper; sinusoids in the code's layout or concatenated; rotary; none; or a class
     of your own, as my_package.my_module:MyPositions."""
     positions_arguments: dict[str, Any] = MISSING
@@ -187,7 +187,7 @@ class ConvolutionalConfig(ModelConfig):
 class PluginConfig(ModelConfig):
     """A model of your own: a subclass of `aiayn.models.translation_model.TranslationModel`."""
 
-    target: str = MISSING
+    target: str = text()
     """The class, as my_package.my_module:MyModel."""
     arguments: dict[str, Any] = MISSING
     """Its keyword arguments beside those that every model has and `vocabulary_size`."""

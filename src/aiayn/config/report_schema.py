@@ -1,24 +1,23 @@
 """The schema of the commands that compare runs. No field has a default; see `schema`."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from omegaconf import MISSING
 
 from aiayn.config.command_schema import Resamples
 from aiayn.config.schema import CachePathConfig, PathsConfig, RunsPathConfig
-from aiayn.config.values import Count, Seed, WholeNumber, true_or_false
+from aiayn.config.values import Count, Seed, TextsOrNull, WholeNumber, text, text_or_null, true_or_false
 
 
 @dataclass
 class OnlyConfig:
     """The runs of a table; null selects all, and runs that are not comparable are refused."""
 
-    scale: str | None = MISSING
+    scale: str | None = text_or_null()
     """Runs of this scale."""
-    data: str | None = MISSING
+    data: str | None = text_or_null()
     """Runs on this corpus: its data.name, or the first digits of its fingerprint."""
-    like: str | None = MISSING
+    like: str | None = text_or_null()
     """A run directory, preferably of the base row; table3 leaves out runs that are not comparable with it."""
 
 
@@ -26,9 +25,9 @@ class OnlyConfig:
 class OnlyComparedConfig(OnlyConfig):
     """Further selections, which not all reports have."""
 
-    sweep: Any = MISSING
+    sweep: TextsOrNull = MISSING
     """Runs of these sweeps: a pattern, or a list of names (of files, or AIAYN_SWEEP); null: of all."""
-    experiment: Any = MISSING
+    experiment: TextsOrNull = MISSING
     """Runs of these experiments: a pattern as in table3/c_*, or a list of them; null: of all."""
 
 
@@ -36,39 +35,39 @@ class OnlyComparedConfig(OnlyConfig):
 class ReportConfig:
     """`aiayn report <noun>`."""
 
-    noun: str = MISSING
+    noun: str = text()
     """The report; `aiayn report --help` lists them."""
-    run: str | None = MISSING
+    run: str | None = text_or_null()
     """A run directory, for the report of a run; for its matrix also a folder below its evaluations/."""
-    study: str | None = MISSING
+    study: str | None = text_or_null()
     """A pre-registered study, by the name of its file in sweeps/: its hypotheses, or its runs in Table 3."""
     table: int | None = MISSING
     """Number of the paper's table, 1 to 4, for the report of the paper; null: all."""
-    output: str | None = MISSING
+    output: str | None = text_or_null()
     """The file to write, in the format of its suffix: .md; for some .json, .tex, .csv; page: .html. null: print."""
-    publish: str | None = MISSING
+    publish: str | None = text_or_null()
     """A folder to write, with the report as a page and the data to recompute it; null: none."""
-    published: str | None = MISSING
+    published: str | None = text_or_null()
     """A folder that publish= has written, to read instead of paths.runs; also written as from=; null: none."""
     wandb: bool = true_or_false()
     """Also write each run's difference to base, and the verdict, into its summary in W&B."""
     watch: bool = true_or_false()
     """Update the page while runs train, until Ctrl-C."""
-    plotly_bundle: str | None = MISSING
+    plotly_bundle: str | None = text_or_null()
     """A file of plotly.js for the page, such as plotly-basic.min.js; null: the full bundle, which is larger."""
     only: OnlyComparedConfig = MISSING
     """The runs below paths.runs that a table uses."""
-    profiles: Any = MISSING
+    profiles: TextsOrNull = MISSING
     """Fidelity profiles to compare, a list; null: all."""
-    against: str | None = MISSING
+    against: str | None = text_or_null()
     """The reference run of a comparison; null: the run of table3/base with the fewest changes, if there is one."""
-    metrics: Any = MISSING
+    metrics: TextsOrNull = MISSING
     """Metrics of a matrix besides all definitions of BLEU, one or a list: chrf_pp, ter, comet."""
-    comet_model: str = MISSING
+    comet_model: str = text()
     """Model of COMET: a name on the Hugging Face hub, or the file of a checkpoint."""
     sentences: Count = MISSING
     """Sentence pairs of the development set that each model reads for sharpness."""
-    device: str = MISSING
+    device: str = text()
     """The device of models for sharpness: auto (a GPU if available), cpu, cuda or cuda:<n>."""
     seed: Seed = MISSING
     """Seed of the weights and inputs of table1."""
@@ -80,15 +79,15 @@ class ReportConfig:
 class DashboardConfig:
     """`aiayn dashboard`."""
 
-    project: str | None = MISSING
+    project: str | None = text_or_null()
     """Project of the runs in W&B; null: as the runs were configured."""
-    entity: str | None = MISSING
+    entity: str | None = text_or_null()
     """User or team of the project; null: as the runs were configured, else the default of your account."""
     dry_run: bool = true_or_false()
     """Send nothing; show the report and the workspace as JSON."""
-    output: str | None = MISSING
+    output: str | None = text_or_null()
     """With dry_run: a folder for report.json and workspace.json; null prints them."""
-    study: str | None = MISSING
+    study: str | None = text_or_null()
     """A pre-registered study whose runs the table uses; null: no choice by study."""
     only: OnlyConfig = MISSING
     """The runs below paths.runs that the table uses."""
@@ -100,15 +99,15 @@ class DashboardConfig:
 class CompareConfig:
     """`aiayn compare`."""
 
-    run: str = MISSING
+    run: str = text()
     """A run directory, or a folder below its evaluations/."""
-    against: str = MISSING
+    against: str = text()
     """Another one, on the same data; differences are the first minus this one."""
-    split: str = MISSING
+    split: str = text()
     """dev or test."""
     examples: WholeNumber = MISSING
     """Sentences to show for each run, those with the largest differences."""
-    output: str | None = MISSING
+    output: str | None = text_or_null()
     """A .md or .json file to write; null: to the terminal."""
     resamples: Resamples = MISSING
     """Samples of the bootstrap and of the randomisation test; the smallest p-value is 1 / (resamples + 1)."""

@@ -13,7 +13,19 @@ from omegaconf import MISSING
 
 from aiayn.config.data_schema import DataConfig
 from aiayn.config.model_schema import ModelConfig
-from aiayn.config.values import Count, MayBeEmpty, NonNegative, Positive, Range, Seed, Share, WholeNumber, true_or_false
+from aiayn.config.values import (
+    Count,
+    MayBeEmpty,
+    NonNegative,
+    Positive,
+    Range,
+    Seed,
+    Share,
+    WholeNumber,
+    text,
+    text_or_null,
+    true_or_false,
+)
 
 
 class EosWithin(StrEnum):
@@ -87,7 +99,7 @@ class GivenTokenizerConfig(TokenizerConfig):
 
     marker: PieceMarker = MISSING
     """subword_nmt: a word continues after a piece with `@@` at its end; sentencepiece: `▁` is before a word."""
-    vocabulary: str | None = MISSING
+    vocabulary: str | None = text_or_null()
     """A file with a piece a line (fairseq's dict.txt), or a run's tokenizer.json; null: all pieces of the text."""
 
 
@@ -215,7 +227,7 @@ class CostConfig:
 
     price_per_device_hour: NonNegative | None = MISSING
     """Price of one device for an hour, as in 2.5; null: no price, and no bill."""
-    currency: str = MISSING
+    currency: str = text()
     """Currency of the price; prices in several currencies are never added up."""
     probe_seconds: Annotated[float, Range(0, 60)] = MISSING
     """Seconds to measure the peak of matrix products on CPUs, which no table states; 0: not measured."""
@@ -225,7 +237,7 @@ class CostConfig:
 class RunsPathConfig:
     """The folder of the runs."""
 
-    runs: str = MISSING
+    runs: str = text()
     """Run directories."""
 
 
@@ -233,7 +245,7 @@ class RunsPathConfig:
 class CachePathConfig:
     """The folder of the corpora."""
 
-    cache: str = MISSING
+    cache: str = text()
     """Tokenizers and prepared corpora."""
 
 
@@ -246,25 +258,25 @@ class PathsConfig(CachePathConfig, RunsPathConfig):
 class IdentityConfig:
     """Names of the run; the same configuration is the same run."""
 
-    experiment: str = MISSING
+    experiment: str = text()
     """The experiment chosen, such as table3/base."""
-    scale: str = MISSING
+    scale: str = text()
     """The scale chosen."""
-    fidelity: str = MISSING
+    fidelity: str = text()
     """The fidelity profile chosen."""
-    sweep: str | None = MISSING
+    sweep: str | None = text_or_null()
     """Name of the multirun, the group of its runs in W&B; null for a single run."""
-    sources: MayBeEmpty = MISSING
+    sources: MayBeEmpty = text()
     """Each class of the user's own with the digest of its file, as in my_ideas:MyAttention=0123456789abcdef."""
     typed: dict[str, Any] = MISSING
     """Paths as typed, by key, where a frozen configuration has absolute ones; the hash has those typed."""
-    hash: str = MISSING
+    hash: str = text()
     """Hash of all values that are part of the run's identity."""
-    name: str = MISSING
+    name: str = text()
     """Folder of the run below paths.runs."""
-    difference: MayBeEmpty = MISSING
+    difference: MayBeEmpty = text()
     """Changes of the run to its experiment, as in dropout=0.3; empty: none."""
-    title: MayBeEmpty = MISSING
+    title: MayBeEmpty = text()
     """Name of the run in W&B: its row, its difference and its seed."""
 
 
@@ -276,7 +288,7 @@ class TrainConfig:
     """Everything random derives from it."""
     force: bool = true_or_false()
     """Start anew if the run exists already; its files are removed."""
-    init_from: str | None = MISSING
+    init_from: str | None = text_or_null()
     """A run directory or a checkpoint whose weights a new run starts from."""
     scale: ScaleConfig = MISSING
     """Fractions of the paper's size and budget."""
@@ -312,9 +324,9 @@ class TrainConfig:
 class HardwareConfig:
     """The devices of a plan."""
 
-    name: str = MISSING
+    name: str = text()
     """Name of one device."""
-    reported_as: str | None = MISSING
+    reported_as: str | None = text_or_null()
     """A regular expression for torch's name of the device; null: none."""
     single_flops: Positive | None = MISSING
     """Peak of one device in single precision, in operations per second."""
@@ -358,5 +370,5 @@ class InspectConfig(TrainConfig):
     """Levels of the tree below the model; null: all."""
     folded: bool = true_or_false()
     """Show equal layers that follow each other as one, with figures of each."""
-    output: str | None = MISSING
+    output: str | None = text_or_null()
     """A .md or .json file to write; null: to the terminal."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import Count, Positive, Seed, WholeNumber, true_or_false
+from aiayn.config.values import Count, Positive, Seed, WholeNumber, text, text_or_null, true_or_false
 
 
 class Objective(StrEnum):
@@ -29,7 +29,7 @@ class SweeperConfig:
     """The score to optimise."""
     seed: Seed = MISSING
     """Seed of the sampler."""
-    storage: str = MISSING
+    storage: str = text()
     """Storage of the study, a URL of Optuna."""
 
 
@@ -57,7 +57,7 @@ class RegisteredConfig:
     _target_: str = "hydra_plugins.aiayn_sweepers.RegisteredSweeper"
     stage: Stage | None = MISSING
     """The runs to start, stated on the command line: pilots, or runs, which freezes the plan; null: not stated."""
-    base: str = MISSING
+    base: str = text()
     """The row that others are compared with."""
     rows: dict[str, list[str]] = MISSING
     """The overrides of each row, by its name."""
@@ -87,17 +87,17 @@ class SlurmConfig:
     """`hydra.launcher` of hydra/launcher=slurm; conf/hydra/slurm_launcher.yaml holds the values."""
 
     _target_: str = "hydra_plugins.aiayn_launchers.SlurmJobsLauncher"
-    name: str = MISSING
+    name: str = text()
     """Name of the jobs in `squeue`."""
-    partition: str | None = MISSING
+    partition: str | None = text_or_null()
     """Partition of the jobs."""
-    account: str | None = MISSING
+    account: str | None = text_or_null()
     """Account that is charged."""
-    qos: str | None = MISSING
+    qos: str | None = text_or_null()
     """Quality of service."""
-    constraint: str | None = MISSING
+    constraint: str | None = text_or_null()
     """Features that a node must have."""
-    gres: str | None = MISSING
+    gres: str | None = text_or_null()
     """Other resources of each node, as in gpu:h100:8."""
     gpus_per_node: WholeNumber | None = MISSING
     """GPUs of each node; null: trainer.devices where trainer.accelerator is gpu, else none."""
@@ -117,7 +117,7 @@ class SlurmConfig:
     """Lines of shell before the run, as in 'module load cuda'."""
     additional_parameters: dict[str, Any] = MISSING
     """Further options of sbatch, without dashes."""
-    submitit_folder: str = MISSING
+    submitit_folder: str = text()
     """Folder of a job's log; %j is its id."""
     poll_seconds: Positive = MISSING
     """Seconds between two queries of the queue."""
@@ -128,7 +128,7 @@ class RayConfig:
     """`hydra.launcher` of hydra/launcher=ray; conf/hydra/ray_launcher.yaml holds the values."""
 
     _target_: str = "hydra_plugins.aiayn_launchers.RayJobsLauncher"
-    address: str | None = MISSING
+    address: str | None = text_or_null()
     """Address of the cluster; null: that in RAY_ADDRESS, else the cluster on this host."""
     cpus_per_task: Count = MISSING
     """Cores of each process."""

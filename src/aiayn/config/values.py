@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from omegaconf import MISSING, BooleanNode
+from omegaconf import MISSING, BooleanNode, StringNode
 
 from aiayn.errors import UserError
 from aiayn.system.plugins import is_plugin
+
+Stated = TypeVar("Stated")
 
 LARGEST = 10**12
 """The largest whole number without a range of its own."""
@@ -50,6 +52,22 @@ class NameOrClass:
         return f"choose from {', '.join(self.names)}, or name a class as in my_package.my_module:MyClass"
 
 
+@dataclass(frozen=True)
+class OneOrList:
+    """One value of a kind, or a list of them: the type of a field is `Any`, since OmegaConf has none for it."""
+
+    kind: type
+    is_optional: bool = False
+    """Whether null is allowed, too."""
+
+    def expected(self, value: object) -> str | None:
+        """The values that a key may have; None if this is one."""
+        listed = value if isinstance(value, list) else [value]
+        if (self.is_optional and value is None) or all(_is_of(each, self.kind) for each in listed):
+            return None
+        return f"{_in_words(self.kind)}, or a list of them{', or null' if self.is_optional else ''}"
+
+
 ANY = Range(most=LARGEST)
 
 WholeNumber: TypeAlias = Annotated[int, Range(0, LARGEST)]
@@ -60,6 +78,11 @@ Share: TypeAlias = Annotated[float, Range(0, below=1)]
 NonNegative: TypeAlias = Annotated[float, Range(0)]
 Positive: TypeAlias = Annotated[float, Range(above=0)]
 MayBeEmpty: TypeAlias = Annotated[str, "may be empty"]
+Texts: TypeAlias = Annotated[Any, OneOrList(str)]
+TextsOrNull: TypeAlias = Annotated[Any, OneOrList(str, is_optional=True)]
+WholeNumbers: TypeAlias = Annotated[Any, OneOrList(int)]
+WholeNumbersOrNull: TypeAlias = Annotated[Any, OneOrList(int, is_optional=True)]
+Numbers: TypeAlias = Annotated[Any, OneOrList(float)]
 
 
 def true_or_false() -> Any:
@@ -68,6 +91,27 @@ def true_or_false() -> Any:
     OmegaConf would convert numbers and texts: 3 would be true.
     """
     return field(default_factory=partial(BooleanNode, MISSING, is_optional=False, flags={"convert": False}))
+
+
+def text() -> Any:
+    """The default of a schema's text: it has no value, and takes texts alone.
+
+    OmegaConf would convert other values: `no` of a file would be False, and 2026_11_28 would be 20261128.
+    """
+    return field(default_factory=partial(StringNode, MISSING, is_optional=False, flags={"convert": False}))
+
+
+def text_or_null() -> Any:
+    """The same for a text that may be null."""
+    return field(default_factory=partial(StringNode, MISSING, is_optional=True, flags={"convert": False}))
+
+
+def is_text(hint: Any) -> bool:
+    """Whether a type of the schema, without alternatives, is text or a list of texts."""
+    if get_origin(hint) is Annotated:
+        plain, *metadata = get_args(hint)
+        return plain is str or any(isinstance(each, OneOrList) and each.kind is str for each in metadata)
+    return hint is str
 
 
 def check_values(config: object, prefix: str = "") -> None:
@@ -83,16 +127,35 @@ def check_values(config: object, prefix: str = "") -> None:
             raise UserError(f"{key}: no such key; + adds keys to trainer, callbacks, logger and arguments alone")
         if dataclasses.is_dataclass(value):
             check_values(value, f"{key}.")
+        elif several := _stated(hints[name], OneOrList):
+            _check_several(key, value, hints[name], several[0])
         elif isinstance(value, str):
             _check_text(key, value, hints[name])
         elif isinstance(value, int | float) and not isinstance(value, bool):
             _check_number(key, value, hints[name])
 
 
+def _stated(hint: Any, kind: type[Stated]) -> list[Stated]:
+    """What the alternatives of a type state of a kind of their metadata."""
+    return [each for part in alternatives(hint) for each in getattr(part, "__metadata__", ()) if isinstance(each, kind)]
+
+
+def _check_several(key: str, value: Any, hint: Any, several: OneOrList) -> None:
+    expected = several.expected(value)
+    if expected is not None:
+        remedy = "; put it in quotes" if several.kind is str and isinstance(value, bool | int | float) else ""
+        raise UserError(f"{key}={'null' if value is None else value}: must be {expected}{remedy}")
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, str):
+            _check_text(key, each, str)
+        elif each is not None:
+            _check_number(key, each, hint)
+
+
 def _check_text(key: str, value: str, hint: Any) -> None:
     if not value.strip() and hint != MayBeEmpty:
         raise UserError(f"{key} has no value: state it, as in {key}=...")
-    choices = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, NameOrClass)]
+    choices = _stated(hint, NameOrClass)
     expected = choices[0].expected(value) if choices else None
     if expected is not None:
         raise UserError(f"{key}={value}: {expected}")
@@ -106,14 +169,15 @@ def check_value(key: str, value: object, hint: Any) -> None:
     Raises:
         UserError: naming the key, the value and what it must be.
     """
-    either = _alternatives(hint)
+    either = alternatives(hint)
     if not any(_is_of(value, kind) for kind in either):
         raise UserError(f"{key}={'null' if value is None else value}: must be {' or '.join(map(_in_words, either))}")
     if isinstance(value, int | float) and not isinstance(value, bool):
         _check_number(key, value, hint)
 
 
-def _alternatives(hint: Any) -> tuple[Any, ...]:
+def alternatives(hint: Any) -> tuple[Any, ...]:
+    """The types of which a value has one."""
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
@@ -134,8 +198,7 @@ def _in_words(kind: Any) -> str:
 def _check_number(key: str, value: float, hint: Any) -> None:
     if not math.isfinite(value):
         raise UserError(f"{key}={value}: must be a finite number")
-    either = _alternatives(hint)
-    stated = [each for part in either for each in getattr(part, "__metadata__", ()) if isinstance(each, Range)]
+    stated = _stated(hint, Range)
     expected = (stated[0] if stated else ANY).expected(value)
     if expected is not None:
-        raise UserError(f"{key}={value}: must be {expected}{', or null' if NoneType in either else ''}")
+        raise UserError(f"{key}={value}: must be {expected}{', or null' if NoneType in alternatives(hint) else ''}")

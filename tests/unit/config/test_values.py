@@ -150,3 +150,18 @@ def test_every_boolean_takes_true_and_false_alone(schema: type, name: str, value
     for stated in (True, False):
         node[name] = stated
         assert node[name] is stated
+
+
+@pytest.mark.parametrize(
+    ("verb", "words", "complaint"),
+    [
+        ("evaluate", ["run=x", "splits=-1"], "run=x: not a run directory"),
+        ("report", ["fidelity", "profiles=true"], "profiles=true: no such profile"),
+        ("tune", ["run=x", "beam_sizes=[a]"], "beam_sizes=['a']: must be a whole number, or a list of them"),
+        ("attention", ["run=x", "layers=1.5"], "layers=1.5: must be a whole number, or a list of them, or null"),
+    ],
+)
+def test_a_key_of_one_or_several_values_takes_no_other_kind(
+    aiayn: Any, verb: str, words: list[str], complaint: str
+) -> None:
+    assert aiayn(verb, *words).refuses_by(complaint)

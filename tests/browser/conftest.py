@@ -62,7 +62,7 @@ def write_run(folder: Path, row: Row, config: str, record: Record, data: Prepare
         path.with_name("dev.sentences.jsonl"),
         (
             SentenceScores(
-                len(line) * math.log(float(row.ppl.value or 1.0)), len(line), tuple(map(int, counts)), len(line)
+                len(line) * math.log(float(row.ppl.value or 1.0)), len(line), len(line), tuple(map(int, counts))
             )
             for line, counts in zip(lines, statistics, strict=True)
         ),

@@ -269,7 +269,7 @@ def test_the_verdict_as_json(record: Path, say: Say) -> None:
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
-    [("", "is empty, and the run has 12 steps"), ('{"step": 1}\ngarbage{\n', "line 2 is no object of JSON")],
+    [("", "is empty, and the run has 12 steps"), ('{"step": 1}\ngarbage{\n', "line 2: not JSON")],
 )
 def test_damaged_metrics_are_refused(record: Path, say: Say, content: str, complaint: str) -> None:
     (record / "metrics.jsonl").write_text(content)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 # sacreBLEU is imported where it is used: most commands import this module and score nothing.
 
 MAX_ORDER = 4
+
+STATISTICS = 2 + 2 * MAX_ORDER
+"""Counts of one sentence: lengths of hypothesis and reference, n-grams that match, n-grams of the hypothesis."""
 """BLEU counts n-grams of 1 to 4 tokens (Papineni et al. 2002)."""
 
 

@@ -1,31 +1,39 @@
 """One sentence's scores on disk, so that two systems can be compared sentence by sentence later."""
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from aiayn.errors import UserError
-from aiayn.evaluation.bleu import sentence_bleu
-from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
+from aiayn.evaluation.bleu import STATISTICS, sentence_bleu
+from aiayn.evaluation.brackets import SentenceBrackets
 from aiayn.system import files
+from aiayn.system.documents import NullIsInfinity, parse_as, read_text
 
 
 @dataclass(frozen=True)
 class SentenceScores:
     """Counts that one sentence adds to the scores of its corpus."""
 
-    nll: float
+    nll: Annotated[float, NullIsInfinity]
     """Negative log-likelihood of the reference without label smoothing, in nats, summed over its tokens."""
     tokens: int
     """Tokens of the reference, eos included."""
-    bleu_statistics: tuple[int, ...]
-    """One row of `aiayn.evaluation.bleu.sentence_statistics`; empty where trees are scored."""
     source_tokens: int
     """Tokens of the source, eos included."""
+    bleu_statistics: tuple[int, ...] = ()
+    """One row of `aiayn.evaluation.bleu.sentence_statistics`; empty where trees are scored."""
     brackets: SentenceBrackets | None = None
     """None where no trees are scored."""
+
+    def __post_init__(self) -> None:
+        if self.tokens < 1 or self.source_tokens < 0 or min(self.bleu_statistics, default=0) < 0:
+            raise ValueError("tokens and counts must not be negative, nor tokens 0")
+        if len(self.bleu_statistics) != (STATISTICS if self.brackets is None else 0):
+            raise ValueError(f"must have {STATISTICS} bleu_statistics, or brackets")
 
 
 def sentence_quality(row: SentenceScores) -> float:
@@ -34,14 +42,14 @@ def sentence_quality(row: SentenceScores) -> float:
 
 
 def write_sentence_scores(path: Path, rows: Iterable[SentenceScores]) -> None:
-    """Write one JSON object a line, atomically."""
-    files.write_text(path, "".join(json.dumps(_fields(row)) + "\n" for row in rows))
+    """Write one JSON object a line, atomically; an infinite or unknown likelihood is written as null."""
+    files.write_text(path, "".join(json.dumps(_fields(row), allow_nan=False) + "\n" for row in rows))
 
 
 def _fields(row: SentenceScores) -> dict[str, Any]:
     fields = asdict(row)
     del fields["brackets" if row.brackets is None else "bleu_statistics"]
-    return fields
+    return fields if math.isfinite(row.nll) else fields | {"nll": None}
 
 
 EVALUATE_AGAIN = "evaluate the run again"
@@ -55,27 +63,7 @@ def read_sentence_scores(path: Path, *, remedy: str = EVALUATE_AGAIN) -> list[Se
         UserError: the file is missing, or a line of it is not a sentence's scores.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path, remedy=remedy).splitlines()
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; evaluate the run to write its sentence scores") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not the scores of sentences ({error}); {remedy}") from None
-    return [_parse(line, f"{path}:{number}", remedy) for number, line in enumerate(lines, start=1)]
-
-
-def _parse(line: str, place: str, remedy: str) -> SentenceScores:
-    try:
-        fields = json.loads(line)
-        brackets = fields.get("brackets")
-        if brackets is not None:
-            brackets = SentenceBrackets(int(brackets["length"]), BracketScores(**brackets["scores"]))
-        return SentenceScores(
-            nll=float(fields["nll"]),
-            tokens=int(fields["tokens"]),
-            bleu_statistics=() if brackets else tuple(map(int, fields["bleu_statistics"])),
-            source_tokens=int(fields["source_tokens"]),
-            brackets=brackets,
-        )
-    except (AttributeError, ValueError, KeyError, TypeError) as error:
-        msg = f"{place}: not a sentence's scores ({type(error).__name__}: {error}); {remedy}"
-        raise UserError(msg) from error
+    return [parse_as(SentenceScores, line, f"{path}:{number}", remedy=remedy) for number, line in enumerate(lines, 1)]

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtri, stdtrit
 
-from aiayn.evaluation.bleu import MAX_ORDER
+from aiayn.evaluation.bleu import MAX_ORDER, STATISTICS
 from aiayn.evaluation.sentences import SentenceScores
 
 Floats = NDArray[np.float64]
 
-COLUMNS = 2 + 2 + 2 * MAX_ORDER
+COLUMNS = 2 + STATISTICS
 """Of a sentence: NLL, tokens, and one row of `aiayn.evaluation.bleu.sentence_statistics`."""
 
 CONFIDENCE = 0.95

@@ -157,7 +157,7 @@ class Scorer:
         write_sentence_scores(
             self.folder / f"{name}.sentences.jsonl",
             [
-                SentenceScores(float(nll), int(tokens), counts, source_tokens=int(source_tokens), brackets=brackets)
+                SentenceScores(float(nll), int(tokens), int(source_tokens), counts, brackets)
                 for nll, tokens, source_tokens, (counts, brackets) in rows
             ],
         )

@@ -64,10 +64,20 @@ class ScoreComparison:
         return self.recorded == self.here
 
     @property
+    def is_judged(self) -> bool:
+        """Whether the difference is known to be inside or outside the interval."""
+        return self.noise is not None or not self.is_finite
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether both scores are finite: no interval holds an infinite difference."""
+        return math.isfinite(self.recorded) and math.isfinite(self.here)
+
+    @property
     def is_within_noise(self) -> bool:
         """Whether the difference is inside the interval; of perplexities that of their logarithms."""
-        if self.is_equal:
-            return True
+        if self.is_equal or not self.is_finite:
+            return self.is_equal
         is_ppl = self.name.endswith("PPL")
         own, theirs = (math.log(each) if is_ppl else each for each in (self.here, self.recorded))
         return self.noise is not None and abs(own - theirs) <= self.noise
@@ -124,7 +134,7 @@ def compared(run: RecordedRun, replay: RecordedRun, *, runs: Path, has_trained: 
     if first is None and all(each.is_equal for each in scores) and are_texts_equal:
         outcome = Outcome.identical if steps or has_texts else Outcome.equal_scores
     else:
-        judged = [each.is_within_noise for each in scores if each.noise is not None]
+        judged = [each.is_within_noise for each in scores if each.is_judged]
         outcome = Outcome.within_noise if judged and all(judged) else Outcome.different
     step, key = first or (None, None)
     return Verdict(outcome, step, key, steps, scores, origin, texts, list(differences(run, replay)))
@@ -200,12 +210,14 @@ def _sentence_noise(split: str, own: Sequence[SentenceScores], theirs: Sequence[
     """Half widths by the differences between sentences, of PPL and BLEU; of trees none."""
     if len(own) != len(theirs) or any(row.brackets is not None for row in (*own, *theirs)):
         return {}
-    measured = measure([[sentence_columns(own)], [sentence_columns(theirs)]])
-    metrics = {"PPL": measured.ppl, "BLEU": measured.bleu}
-    return {
-        f"{split} {name}": NORMAL_QUANTILE * math.sqrt(sentence_variance(each.influences[1] - each.influences[0]))
-        for name, each in metrics.items()
-    }
+    with np.errstate(invalid="ignore"):  # infinite likelihoods leave NaN, which is no interval
+        measured = measure([[sentence_columns(own)], [sentence_columns(theirs)]])
+        metrics = {"PPL": measured.ppl, "BLEU": measured.bleu}
+        widths = {
+            f"{split} {name}": NORMAL_QUANTILE * math.sqrt(sentence_variance(each.influences[1] - each.influences[0]))
+            for name, each in metrics.items()
+        }
+    return {name: width for name, width in widths.items() if math.isfinite(width)}
 
 
 def _other_seeds(run: RecordedRun, runs: Path) -> list[Record]:

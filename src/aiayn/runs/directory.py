@@ -2,7 +2,6 @@
 
 import fcntl
 import hashlib
-import json
 import math
 import os
 import re
@@ -18,6 +17,7 @@ from aiayn.errors import UserError
 from aiayn.runs.hub import downloaded, is_on_hub
 from aiayn.runs.weights_file import published_weights
 from aiayn.system import files, machine
+from aiayn.system.documents import parse_as
 
 LOCK, HOLDER = ".lock", ".holder"
 CHECKPOINT = re.compile(r"(?P<kind>step|best|weights)-(?P<step>\d+)\.ckpt")
@@ -160,25 +160,23 @@ class RunDirectory:
         return known.step, self.weights
 
     def metric_rows(self, *, tail_bytes: int | None = None) -> Iterator[tuple[int, dict[str, float | None]]]:
-        """Step and values, the step included, of every whole line of the metrics, or of their last bytes."""
+        """Step and values, the step included, of every whole line of the metrics, or of those in their last bytes.
+
+        Raises:
+            UserError: the file cannot be read, or a line is not one of numbers; it is named.
+        """
         try:
             with files.reading(self.metrics), self.metrics.open("rb") as stream:
-                if tail_bytes is not None:
-                    stream.seek(max(0, stream.seek(0, os.SEEK_END) - tail_bytes))
-                lines = stream.read().decode(errors="replace").splitlines()
+                start = 0 if tail_bytes is None else max(0, stream.seek(0, os.SEEK_END) - tail_bytes)
+                stream.seek(start)
+                lines = stream.read().decode(errors="replace").split("\n")
         except FileNotFoundError:
             return
-        for line in lines:
-            if line.startswith("{") and line.endswith("}"):
-                try:
-                    row = json.loads(line)
-                    values = {key: None if value is None else float(value) for key, value in row.items()}
-                    step = int(row["step"])
-                except (KeyError, TypeError, ValueError) as error:
-                    raise UserError(
-                        f"{self.metrics}: a line holds no numbers ({error}); correct or remove it"
-                    ) from error
-                yield step, values
+        if not lines[-1].endswith("}"):
+            lines.pop()  # nothing, or the part of a line that a killed process has written
+        for number, line in enumerate(lines, 1):
+            if start == 0 or number > 1:
+                yield metric_row(line, f"{self.metrics}: {'a line' if start else f'line {number}'}")
 
     def validation_perplexities(self) -> dict[int, float]:
         """`val/ppl` by step, from the metrics; infinity for null."""
@@ -277,6 +275,15 @@ def _is_taken(lock: IO[str], kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def metric_row(line: str, place: str) -> tuple[int, dict[str, float | None]]:
+    """Step and values, the step included, of a line of metrics; UserError, which begins with the place."""
+    values = parse_as(dict[str, float | None], line, place, remedy="correct or remove it")
+    step = values.get("step")
+    if step is None or not step.is_integer() or step < 0:
+        raise UserError(f"{place}: step={step}: must be a whole number; correct or remove it")
+    return int(step), values
 
 
 def average_name(steps: Sequence[int]) -> str:

@@ -45,8 +45,11 @@ class Evaluation:
 
     def sentences(self, split: str) -> list[SentenceScores]:
         """The scores of each sentence of an evaluated split; UserError if their file is missing or damaged."""
-        path = self.sentences_path(split)
-        return self._counted(split, path, read_sentence_scores(path, remedy=self.remedy))
+        path, are_trees = self.sentences_path(split), self.scores[split].brackets is not None
+        rows = self._counted(split, path, read_sentence_scores(path, remedy=self.remedy))
+        if any((row.brackets is not None) != are_trees for row in rows):
+            raise UserError(f"{path}: has scores of {'translations' if are_trees else 'trees'}; {self.remedy}")
+        return rows
 
     def sentences_path(self, split: str) -> Path:
         """The file of the scores of each sentence of an evaluated split."""

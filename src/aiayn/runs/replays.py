@@ -1,7 +1,6 @@
 """Records to replay, and the mark of the run directories that replay them."""
 
-import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.record import Record, json_text, read_record
 from aiayn.system import files
+from aiayn.system.documents import read_as
 
 REMEDY = "restore the file, or remove it"
 """For a damaged file beside another person's record, which can be compared without it."""
@@ -55,6 +55,15 @@ class RecordedRun:
         return Evaluation(self.directory, self.record, self.record.scores, str(self.directory.path), REMEDY)
 
 
+@dataclass(frozen=True)
+class ReplayMark:
+    """The content of `replay.json`: the record that a run directory replays."""
+
+    run_id: str
+    record: str
+    """Its file."""
+
+
 def open_record(path: str) -> RecordedRun:
     """The record that the user named: `run.json`, or the folder that holds it.
 
@@ -83,15 +92,10 @@ def open_record(path: str) -> RecordedRun:
 def _check_metrics(run: RecordedRun) -> None:
     """Refuse a damaged file of metrics: its steps would be taken for those that were logged."""
     path = run.directory.metrics
-    if not files.is_file(path):
-        return
-    remedy = f"{REMEDY}: the steps are then not compared"
-    lines = path.read_bytes().splitlines()
-    if not lines and run.record.steps:
-        raise UserError(f"{path}: is empty, and the run has {run.record.steps:,} steps; {remedy}")
-    for number, line in enumerate(lines, 1):
-        if not (line.startswith(b"{") and line.endswith(b"}")):
-            raise UserError(f"{path}: line {number} is no object of JSON; {remedy}")
+    if files.is_file(path) and not run.metrics() and run.record.steps:
+        raise UserError(
+            f"{path}: is empty, and the run has {run.record.steps:,} steps; {REMEDY}: the steps are then not compared"
+        )
 
 
 def content_hash(content: dict[str, Any]) -> str:
@@ -120,16 +124,15 @@ def check_hash(run: RecordedRun) -> None:
 
 def mark_replay(directory: RunDirectory, run: RecordedRun) -> None:
     """Mark a run directory as a replay, which no report counts; UserError if it holds another run."""
-    mark = {"run_id": run.record.run_id, "record": str(run.directory.record.resolve())}
+    mark = ReplayMark(run.record.run_id, str(run.directory.record.resolve()))
     if files.is_file(directory.replay_file):
-        held = json.loads(directory.replay_file.read_text(encoding="utf-8"))
-        if held.get("run_id") != run.record.run_id:
+        held = read_as(ReplayMark, directory.replay_file, remedy="state another output, or remove it")
+        if held.run_id != run.record.run_id:
             raise UserError(
-                f"output: {directory.path} holds the replay of run {held.get('run_id')}; state another folder, or "
-                "remove it"
+                f"output: {directory.path} holds the replay of run {held.run_id}; state another folder, or remove it"
             )
         return
     if files.is_file(directory.record):
         raise UserError(f"output: {directory.path} holds a run that is no replay; state another folder")
     directory.path.mkdir(parents=True, exist_ok=True)
-    files.write_text(directory.replay_file, json_text(mark))
+    files.write_text(directory.replay_file, json_text(asdict(mark)))

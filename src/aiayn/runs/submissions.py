@@ -197,10 +197,7 @@ def _of_metrics(directory: RunDirectory, record: Record) -> Iterator[str]:
     except UserError as error:
         yield str(error)
         return
-    lines = path.read_bytes().count(b"\n")
     steps = [step for step, values in rows if "train/loss" in values]
-    if len(rows) != lines:
-        yield f"{path}: {lines - len(rows)} of {lines} lines are no JSON objects"
     if not steps or steps != sorted(set(steps)) or steps[-1] > record.steps or steps[0] < 1:
         yield f"{path}: its steps do not ascend from 1 to {record.steps:,}"
     elif steps[-1] != record.steps and record.steps == record.max_steps:
@@ -225,9 +222,6 @@ def _of_scores(run: RecordedRun, split: str, scores: SplitScores) -> Iterator[st
         beside = read_scores(folder / "scores.json").get(split)
     except UserError as error:
         yield str(error)
-        return
-    if any(len(row.bleu_statistics) != (0 if row.brackets else 10) for row in rows):
-        yield f"{sentences}: a line has not the 10 counts of BLEU"
         return
     if beside is None or _values(beside) != _values(scores):
         yield f"{folder / 'scores.json'}: has other scores of {split} than run.json"

@@ -9,6 +9,8 @@ from typing import Any
 from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
+from aiayn.errors import UserError
+from aiayn.runs.directory import RunDirectory, metric_row
 from aiayn.system import files
 
 
@@ -36,11 +38,16 @@ class MetricsLog(Logger):
             return
         with files.reading(self.path):
             text = self.path.read_text(encoding="utf-8", errors="replace")  # lines of other bytes are dropped, too
-        kept = [
-            f"{line}\n" for line in text.splitlines() if (logged_at := _step(line)) is not None and logged_at <= step
-        ]
+        kept = [f"{line}\n" for line in text.splitlines() if 0 <= self._step(line) <= step]
         if "".join(kept) != text:
             files.write_text(self.path, "".join(kept))
+
+    def _step(self, line: str) -> int:
+        """The step of a line; -1 for one that is not of numbers, as the incomplete last line of a killed run."""
+        try:
+            return metric_row(line, str(self.path))[0]
+        except UserError:
+            return -1
 
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
@@ -55,17 +62,6 @@ class MetricsLog(Logger):
 
 
 def logged(path: Path) -> Iterator[tuple[int, dict[str, float]]]:
-    """The step and the finite numbers of each line."""
-    for line in path.read_text(encoding="utf-8").splitlines() if files.exists(path) else ():
-        if (step := _step(line)) is not None:
-            yield step, {key: value for key, value in json.loads(line).items() if key != "step" and value is not None}
-
-
-def _step(line: str) -> int | None:
-    """The step of a line, or None for the incomplete last line of a killed run."""
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError:
-        return None
-    step = row.get("step") if isinstance(row, dict) else None
-    return step if isinstance(step, int) else None
+    """The step and the finite numbers of each line of a run's metrics."""
+    for step, values in RunDirectory(path.parent).metric_rows():
+        yield step, {key: value for key, value in values.items() if key != "step" and value is not None}

@@ -80,7 +80,7 @@ def test_the_metrics_are_those_of_the_scorer(columns: Floats) -> None:
 def test_columns_of_real_text_score_as_the_corpus_does() -> None:
     pairs = [("a small cat sat on the mat .", "the cat sat on the mat ."), ("yes", "no"), ("it is so", "so it is !")]
     rows = sentence_statistics([first for first, _ in pairs], [second for _, second in pairs])
-    columns = sentence_columns([SentenceScores(1.5, 4, tuple(map(int, row)), 1) for row in rows])
+    columns = sentence_columns([SentenceScores(1.5, 4, 1, tuple(map(int, row))) for row in rows])
     assert columns.shape == (3, COLUMNS)
     assert bleu_scores(columns.sum(axis=0)) == pytest.approx(bleu_from_statistics(rows))
 

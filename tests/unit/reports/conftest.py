@@ -113,11 +113,12 @@ def make_run_in(make_record: MakeRecord, frozen_row: Callable[..., TrainConfig])
             matches = [int(order * max(0.0, match + lucky) / hard) for order in (20, 19, 18, 17)]
             statistics = (20, 20, *(min(count, 17) for count in matches), 20, 19, 18, 17)
             length = source_lengths[len(rows) % len(source_lengths)]
-            rows.append(SentenceScores(nll * 21 * (hard + lucky), 21, statistics, source_tokens=length))
+            rows.append(SentenceScores(nll * 21 * (hard + lucky), 21, length, statistics))
         write_sentence_scores(folder / evaluation / f"{split}.sentences.jsonl", rows)
         files.write_text(folder / "config.yaml", frozen_text(config))
         if curve is not None:
-            lines = (json.dumps({"step": step, "val/ppl": ppl}) for step, ppl in curve.items())
+            finite = {step: ppl if math.isfinite(ppl) else None for step, ppl in curve.items()}  # as it is logged
+            lines = (json.dumps({"step": step, "val/ppl": ppl}) for step, ppl in finite.items())
             files.write_text(folder / "metrics.jsonl", "".join(f"{line}\n" for line in lines))
         scores = SplitScores(
             ppl=math.exp(sum(row.nll for row in rows) / sum(row.tokens for row in rows)),

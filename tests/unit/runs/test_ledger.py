@@ -97,13 +97,17 @@ def test_clearing_leaves_only_the_lock_and_the_number_of_repeats(tmp_path: Path)
     assert (outside / "precious").exists()
 
 
-@pytest.mark.parametrize("line", ['{"step": "x"}', "{step}", '{"step": [1]}', '{"val/ppl": 3}'])
+LINES = ['{"step": "x"}', "{step}", '{"step": [1]}', '{"val/ppl": 3}', "[1]", "text", '{"step": 1.5}', '{"step": -1}']
+LINES += [f'{{"step": 1, "val/ppl": {number}}}' for number in ("NaN", "1e999", 400 * "9", "true", 5000 * "[")]
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line[:30])
 def test_a_run_with_damaged_metrics_is_unreadable(tmp_path: Path, line: str) -> None:
     directory = a_run(tmp_path, "a", Status.running)
     log(directory, torn=f"{line}\n")
     (entry,) = read_ledger(tmp_path)
     assert entry.state is State.unreadable
-    assert str(entry.message).startswith(f"{directory.metrics}: a line holds no numbers (")
+    assert str(entry.message).startswith(f"{directory.metrics}: ")
 
 
 def test_a_damaged_file_of_sweeps_is_named(tmp_path: Path) -> None:

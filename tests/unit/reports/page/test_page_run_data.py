@@ -120,7 +120,7 @@ def test_samples_are_ranked_by_their_own_scores(corpus: PreparedData, write_eval
     hypotheses = [line if place % 3 else " ".join(line.split()[: place % 5]) for place, line in enumerate(references)]
     statistics = [tuple(map(int, row)) for row in sentence_statistics(hypotheses, references)]
     samples = read_samples(
-        write_evaluation(hypotheses, [SentenceScores(1.0, 9, row, 1) for row in statistics]), 0, corpus
+        write_evaluation(hypotheses, [SentenceScores(1.0, 9, 1, row) for row in statistics]), 0, corpus
     )
     assert [sample.rank for sample in samples] == [rank for rank in RANKS for _ in range(SAMPLES_EACH)]
     for sample in samples:
@@ -138,7 +138,7 @@ def test_trees_are_ranked_by_the_f1_of_their_brackets(
     corpus: PreparedData, write_evaluation: Callable[..., Path]
 ) -> None:
     found = [BracketScores(sentences=1, matched=place, gold=40, predicted=40) for place in range(SENTENCES)]
-    rows = [SentenceScores(1.0, 3, (), 1, brackets=SentenceBrackets(1, each)) for each in found]
+    rows = [SentenceScores(1.0, 3, 1, brackets=SentenceBrackets(1, each)) for each in found]
     samples = read_samples(write_evaluation(["(S XX )S"] * SENTENCES, rows), 0, corpus)
     assert {sample.score_name for sample in samples} == {"F1"}
     assert all(sample.score == found[sample.number - 1].f1 for sample in samples)
@@ -146,7 +146,7 @@ def test_trees_are_ranked_by_the_f1_of_their_brackets(
 
 def test_a_run_on_another_corpus_is_refused(corpus: PreparedData, write_evaluation: Callable[..., Path]) -> None:
     count = SENTENCES + 1
-    path = write_evaluation(["eins"] * count, [SentenceScores(1.0, 2, (1, 1, 1, 0, 0, 0, 1, 0, 0, 0), 1)] * count)
+    path = write_evaluation(["eins"] * count, [SentenceScores(1.0, 2, 1, (1, 1, 1, 0, 0, 0, 1, 0, 0, 0))] * count)
     with pytest.raises(UserError, match="evaluate the run again"):
         read_samples(path, 0, corpus)
 

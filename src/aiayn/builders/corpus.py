@@ -25,6 +25,8 @@ from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData
 from aiayn.data.vocabulary import GivenPieces
 from aiayn.errors import UserError
+from aiayn.evaluation.bleu import check_tokenizer
+from aiayn.evaluation.tokenization import bleu_tokenizer
 
 FAST_DEV_SENTENCES = 8
 """Sentences of each split that a fast_dev_run decodes, unless decoding.limit_sentences is stated."""
@@ -91,6 +93,14 @@ def scored_sentences(config: TrainConfig) -> int | None:
     if config.decoding.limit_sentences is None and config.trainer.get("fast_dev_run"):
         return FAST_DEV_SENTENCES
     return config.decoding.limit_sentences
+
+
+def bleu_tokenizer_of(config: TrainConfig) -> str:
+    """The tokenizer of BLEU, by sacreBLEU's name; UserError if it is not installed."""
+    data, stated = config.data, config.decoding.bleu_tokenizer
+    found = bleu_tokenizer(data.target_language, pretokenized=data.pretokenized, stated=stated and stated.value)
+    check_tokenizer(found)
+    return found
 
 
 def validation_sentences(config: TrainConfig) -> int:

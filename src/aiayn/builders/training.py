@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from aiayn.builders.architecture import accumulation
-from aiayn.builders.corpus import validation_sentences
+from aiayn.builders.corpus import bleu_tokenizer_of, validation_sentences
 from aiayn.builders.models import device_of
 from aiayn.builders.notes import printed_difference
 from aiayn.config.difference import LONGEST_GROUP, LONGEST_NAME, cut, job_type, row_of, tag_of
@@ -55,7 +55,10 @@ def build_module(
 def build_sample(config: TrainConfig, data: PreparedData, *, group: ProcessGroup = ALONE) -> ValidationSample | None:
     """The sentences that every validation translates, shared by the ranks; None if there are none."""
     sentences = validation_sentences(config)
-    return ValidationSample(data, config.decoding, sentences=sentences, group=group) if sentences else None
+    if not sentences:
+        return None
+    tokenizer = bleu_tokenizer_of(config)
+    return ValidationSample(data, config.decoding, sentences=sentences, bleu_tokenizer=tokenizer, group=group)
 
 
 def describe(

@@ -61,13 +61,16 @@ class SearchOverridesConfig:
 
 
 @dataclass
-@overriding(DecodingConfig, "length_penalty", "max_extra_length", "batch_tokens", "eos_within", "limit_sentences")
+@overriding(
+    DecodingConfig,
+    *("length_penalty", "max_extra_length", "batch_tokens", "eos_within", "limit_sentences", "bleu_tokenizer"),
+)
 class TunedOverridesConfig:
     """Search settings that differ from the run's, apart from the tuned ones; null keeps the run's."""
 
 
 @dataclass
-@overriding(DecodingConfig, *BEAM_SEARCH, "limit_sentences")
+@overriding(DecodingConfig, *BEAM_SEARCH, "limit_sentences", "bleu_tokenizer")
 class DecodingOverridesConfig(SearchOverridesConfig):
     """The same for commands that decode a split."""
 

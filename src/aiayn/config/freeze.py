@@ -8,7 +8,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
-from aiayn.config.identity import flatten
+from aiayn.config.identity import LATER_KEYS, flatten
 from aiayn.config.model_schema import MODEL_TYPES, ModelKind
 from aiayn.config.schema import TOKENIZER_TYPES, TokenizerKind, TrainConfig
 from aiayn.config.values import check_values
@@ -44,6 +44,9 @@ def frozen_text(config: TrainConfig) -> str:
 def load_config(path: Path) -> TrainConfig:
     """Read a frozen configuration; UserError if it is missing or not one of this version."""
     content = frozen_content(path)
+    for group, name, value in ((*key.split("."), value) for key, value in LATER_KEYS.items()):
+        if isinstance(content.get(group), dict):
+            content[group].setdefault(name, value)
     try:
         schema = OmegaConf.structured(TrainConfig)
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content["data"]["kind"]]])

@@ -37,6 +37,9 @@ NEUTRAL_KEYS = frozenset(
 )
 """Keys inside the other groups that never change a result."""
 
+LATER_KEYS: Mapping[str, Any] = {"decoding.bleu_tokenizer": None}
+"""Keys that configurations of earlier runs lack, with the value that they then have; it is not in the hash."""
+
 
 def configuration_hash(content: Mapping[str, Any], *, fidelity: str, sources: str = "") -> str:
     """Eight hexadecimal digits of the resolved configuration, shared exactly by the attempts of one run.
@@ -66,7 +69,11 @@ def result_leaves(content: Mapping[str, Any]) -> dict[str, Any]:
     Paths are as typed, also in a frozen configuration: its identity does not depend on the working directory.
     """
     typed = (content.get("identity") or {}).get("typed") or {}
-    return {key: value for key, value in {**flatten(content), **typed}.items() if not is_neutral(key)}
+    return {
+        key: value
+        for key, value in {**flatten(content), **typed}.items()
+        if not is_neutral(key) and not (key in LATER_KEYS and value == LATER_KEYS[key])
+    }
 
 
 def is_neutral(key: str) -> bool:

@@ -42,6 +42,13 @@ class LengthPenalty(StrEnum):
     power = "power"
 
 
+BleuTokenizer = StrEnum(
+    "BleuTokenizer",
+    {"13a": "13a", "intl": "intl", "zh": "zh", "ja-mecab": "ja-mecab", "ko-mecab": "ko-mecab", "char": "char"},
+)
+"""Those of sacreBLEU's tokenizers for plain text that download nothing, by its names."""
+
+
 class SmoothedClasses(StrEnum):
     """The classes that share epsilon_ls: the whole vocabulary, or the wrong ones."""
 
@@ -181,6 +188,8 @@ class DecodingConfig(BeamSearchConfig):
 
     limit_sentences: Count | None = MISSING
     """Decode and score only this many sentences of a split, its first ones; null: all."""
+    bleu_tokenizer: BleuTokenizer | None = MISSING
+    """sacreBLEU's tokenizer for BLEU; null: by data.target_language, 13a for most."""
     validation_sentences: WholeNumber = MISSING
     """Decode this many sentences of dev at every validation, spread evenly over it, for val/bleu; 0: none."""
 

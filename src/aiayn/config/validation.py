@@ -56,6 +56,7 @@ def validate(config: TrainConfig) -> None:
         raise UserError("launch.static_shapes=true: is for launch.compile=true; add that, or leave it out")
     _validate_averaging(config)
     validate_constrained(config)
+    validate_bleu(config)
     validate_data(config.data)
     validate_vocabulary(config)
     validate_wandb(config.logger)
@@ -142,6 +143,14 @@ def validate_constrained(config: TrainConfig) -> None:
             f"decoding.max_extra_length={extra}: must be at least {FEWEST_BRACKETS} with decoding.constrained=true, "
             "for brackets around the words"
         )
+
+
+def validate_bleu(config: TrainConfig) -> None:
+    """Check that the tokenizer of BLEU is stated for plain text alone."""
+    stated = config.decoding.bleu_tokenizer
+    if stated is not None and (config.data.pretokenized or isinstance(config.data, ParsedDataConfig)):
+        scored = "words are scored as they are" if config.data.pretokenized else "trees are scored by their brackets"
+        raise UserError(f"decoding.bleu_tokenizer={stated}: made for plain text, and here {scored}; leave it out")
 
 
 def validate_vocabulary(config: TrainConfig) -> None:

@@ -2,7 +2,7 @@
 
 import torch
 
-from aiayn.builders.corpus import check_lengths_fit_positions
+from aiayn.builders.corpus import bleu_tokenizer_of, check_lengths_fit_positions
 from aiayn.builders.models import device_of
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.command_schema import EvaluateConfig
@@ -31,6 +31,7 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
     config, first = runs.config, runs.first
     check_n_best(request.n_best, beam_size=config.decoding.beam_size)
+    tokenizer = bleu_tokenizer_of(config)
     data = training_data(runs)
     device = device_of(config, local_rank=processes.local_rank())
     if device.type == "cuda":
@@ -48,6 +49,7 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
             config.decoding,
             first.directory,
             device,
+            tokenizer,
             first.step,
             averaged_steps,
             limit=config.decoding.limit_sentences,

@@ -14,7 +14,7 @@ from aiayn.builders.models import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
-from aiayn.config.validation import validate_constrained
+from aiayn.config.validation import validate_bleu, validate_constrained
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError
 from aiayn.inference.weights import load_weights
@@ -150,6 +150,7 @@ def open_for_use(
     if decoding is not None:
         config.decoding = merge_decoding(config.decoding, decoding)
     validate_constrained(config)
+    validate_bleu(config)
     step, path = directory.checkpoint(checkpoint)
     allow_tf32(bool(record.tf32))
     return OpenedRun(directory, record, config, step, path)

@@ -29,19 +29,24 @@ class Quality:
     """BLEU statistics of each sentence, or its brackets."""
 
 
-def quality_of(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], *, trees: Path) -> Quality:
+def quality_of(
+    data: PreparedData, split: PreparedSplit, outputs: Sequence[str], *, bleu_tokenizer: str, trees: Path
+) -> Quality:
     """Score outputs, a line for each sentence of the split; parse trees are also written to the file `trees`."""
     if data.task == "parsing":
         return _of_trees(data, split, outputs, trees)
-    return _quality_of_translations(data, split, outputs)
+    return _quality_of_translations(data, split, outputs, bleu_tokenizer)
 
 
-def _quality_of_translations(data: PreparedData, split: PreparedSplit, outputs: Sequence[str]) -> Quality:
+def _quality_of_translations(
+    data: PreparedData, split: PreparedSplit, outputs: Sequence[str], tokenize: str
+) -> Quality:
     references = data.references(split)
-    tokenize = data.bleu_tokenize
     statistics = sentence_statistics(outputs, references, tokenize=tokenize)
     scores = {"bleu": corpus_bleu(outputs, references, tokenize=tokenize), "chrf": corpus_chrf(outputs, references)}
-    scores |= quick_matrix(Translations(outputs, references, data.languages[1], pretokenized=data.pretokenized))
+    scores |= quick_matrix(
+        Translations(outputs, references, data.languages[1], pretokenized=data.pretokenized, stated=tokenize)
+    )
     if not data.pretokenized:
         scores |= on_test_sets(
             statistics,

@@ -20,8 +20,10 @@ from aiayn.data.preparation.split_files import PreparedSplit
 from aiayn.data.vocabulary import start_id
 from aiayn.decoding.step import Hypothesis
 from aiayn.errors import UserError
+from aiayn.evaluation.bleu import doubt
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
+from aiayn.evaluation.tokenization import AS_GIVEN, DEFAULT
 from aiayn.inference.n_best import n_best_line
 from aiayn.inference.quality import quality_of
 from aiayn.runs import provenance
@@ -63,6 +65,8 @@ class Scorer:
     search: BeamSearchConfig
     directory: RunDirectory
     device: torch.device
+    bleu_tokenizer: str
+    """By sacreBLEU's name."""
     step: int
     """Of the checkpoint."""
     averaged_steps: tuple[int, ...] = ()
@@ -89,6 +93,8 @@ class Scorer:
                 scores[name] = result = self._score_file(path, split, likelihoods, started=started)
                 shown = f"{result.quality_name} {result.quality.score:.2f}"
                 logger.info("%s: %s, PPL %.2f on %d sentences", name, shown, result.ppl, result.sentences)
+                if remark := doubt(result.bleu, result.chrf):
+                    logger.warning("%s: %s", name, remark)
         if scores:
             _add_scores(self.folder, scores)
         return scores
@@ -106,6 +112,7 @@ class Scorer:
             "power-penalty" if search.length_penalty == "power" else None,
             "ends-beam" if search.eos_within == "beam" else None,
             "constrained" if search.constrained else None,
+            None if self.bleu_tokenizer in (AS_GIVEN, DEFAULT) else self.bleu_tokenizer,
             f"first{self.limit}" if self.limit else None,
             self.ensemble,
         ]
@@ -152,7 +159,13 @@ class Scorer:
         """Score the hypotheses in a file, and write the scores of each sentence beside it."""
         hypotheses = path.read_text(encoding="utf-8").split("\n")[:-1]
         name = path.name.partition(".")[0]
-        quality = quality_of(self.data, split, hypotheses, trees=self.folder / f"{name}.trees")
+        quality = quality_of(
+            self.data,
+            split,
+            hypotheses,
+            bleu_tokenizer=self.bleu_tokenizer,
+            trees=self.folder / f"{name}.trees",
+        )
         rows = zip(*likelihoods, split.source.lengths, quality.sentences, strict=True)
         write_sentence_scores(
             self.folder / f"{name}.sentences.jsonl",

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from aiayn.builders.corpus import bleu_tokenizer_of
 from aiayn.config.command_schema import TuneConfig
 from aiayn.config.data_schema import ParsedDataConfig
 from aiayn.config.schema import BeamSearchConfig
@@ -38,11 +39,12 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
         raise UserError(
             f"run={runs.first.directory.path}: it parses, and tune compares BLEU; name a run that translates"
         )
+    tokenize = bleu_tokenizer_of(runs.config)
     device, data = usable_device(request.device), training_data(runs)
     model = runs.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
     split = data.split("dev", limit=runs.config.decoding.limit_sentences)
     decoder = _Decoder(model, split.source, data.tokenizer, runs.config.decoding, device)
-    scorer = _Scorer(data.references(split), data.bleu_tokenize)
+    scorer = _Scorer(data.references(split), tokenize)
     ranked: dict[DecodingSetting, list[str]] = {}
     for beam_size in beam_sizes:
         ranked |= decoder.by_alpha(beam_size, alphas)
@@ -56,7 +58,7 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
         overrides=[
             f"decoding.{key}={value}"
             for key, value in vars(request.decoding).items()
-            if key in ("length_penalty", "max_extra_length", "eos_within") and value is not None
+            if key in ("length_penalty", "max_extra_length", "eos_within", "bleu_tokenizer") and value is not None
         ],
         data=runs.first.record.data,
         fingerprint=data.fingerprint,

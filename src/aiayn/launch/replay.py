@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from aiayn.builders.corpus import scored_sentences
+from aiayn.builders.corpus import bleu_tokenizer_of, scored_sentences
 from aiayn.builders.models import build_model, device_of
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.absolute import make_absolute
@@ -172,6 +172,7 @@ def _decoded(
         config.decoding,
         directory,
         device,
+        bleu_tokenizer_of(config),
         scores.checkpoint_step,
         scores.averaged_steps,
         limit=scored_sentences(config),
@@ -188,7 +189,9 @@ def _rescored(run: RecordedRun, config: TrainConfig, directory: RunDirectory, na
         raise UserError(f"{run.directory.path}: has {len(hypotheses)} hypotheses of {name} for {len(split)} sentences")
     path = directory.path / recorded.hypotheses
     files.write_text(path, "".join(f"{line}\n" for line in hypotheses))
-    quality = quality_of(data, split, hypotheses, trees=path.with_name(f"{name}.trees"))
+    quality = quality_of(
+        data, split, hypotheses, bleu_tokenizer=bleu_tokenizer_of(config), trees=path.with_name(f"{name}.trees")
+    )
     if rows is not None:
         made = [
             dataclasses.replace(row, bleu_statistics=counts, brackets=brackets)

@@ -14,7 +14,7 @@ import torch
 
 from aiayn.builders import training as build
 from aiayn.builders.architecture import model_cost
-from aiayn.builders.corpus import check_lengths_fit_positions, scored_sentences
+from aiayn.builders.corpus import bleu_tokenizer_of, check_lengths_fit_positions, scored_sentences
 from aiayn.builders.models import build_model, device_of
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.freeze import plain
@@ -90,6 +90,7 @@ def run_stages(job: Job) -> None:
         config, job.directory, group=job.group, by_srun=processes.by_srun(), is_patient=is_patient
     )
     check_tracker(config.logger)
+    bleu_tokenizer_of(config)
     start = start_weights(config)
     job.write_record()
     data = prepare_data(config, trained_on=record.data_fingerprint)
@@ -263,6 +264,7 @@ def _scores(
         job.config.decoding,
         job.directory,
         device=device_of(job.config, local_rank=processes.local_rank()),
+        bleu_tokenizer=bleu_tokenizer_of(job.config),
         step=averaged_steps[-1] if averaged_steps else job.record.steps,
         averaged_steps=averaged_steps,
         limit=scored_sentences(job.config),

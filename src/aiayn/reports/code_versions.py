@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aiayn.evaluation.bleu import doubt
 from aiayn.runs.provenance import Origin
 from aiayn.runs.record import Record, SplitScores
 
@@ -119,7 +120,12 @@ def _listed(by_fact: Mapping[str, Sequence[CodeVersion]]) -> str:
 
 
 def scoring_remarks(scored: Iterable[tuple[str, Record, SplitScores]]) -> Iterator[str]:
-    """A line for each score that another version of the code made than the run's; given are name, record and scores."""
+    """A line for each score that another version of the code made than the run's, and for each BLEU that is in doubt.
+
+    Given are name, record and scores.
+    """
     for name, record, scores in scored:
+        if remark := doubt(scores.bleu, scores.chrf):
+            yield f"{name}: {remark}"
         if scores.commit is not None and scores.code != record.origin.code:
             yield f"code: {scores.hypotheses} of {name} was scored by {scores.code.text}"

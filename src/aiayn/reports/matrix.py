@@ -8,7 +8,7 @@ from typing import Any
 from aiayn.config.report_schema import ReportConfig
 from aiayn.data.corpora.corpus import HELD_OUT, Split
 from aiayn.errors import UserError
-from aiayn.evaluation.matrix import TITLES, Translations, check_metrics, slow_scores
+from aiayn.evaluation.matrix import TITLES, Translations, check_metrics, slow_scores, title
 from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import known_test_sets, remedy
 from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
@@ -70,7 +70,9 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
         if data is not None:
             lines = data.split(split, limit=recorded.sentences)
             sources, references, hypotheses = lines.source_lines(), data.references(lines), evaluation.hypotheses(split)
-            text = Translations(hypotheses, references, data.languages[1], data.pretokenized, sources)
+            text = Translations(
+                hypotheses, references, data.languages[1], data.pretokenized, sources, stated=recorded.bleu_tokenizer
+            )
             found = found | slow_scores(text, metrics, comet_model=comet_model)
             pair = "-".join(data.languages)
             known = known_test_sets(sources, references, languages=pair, normalized=data.tokenizer.normalized)
@@ -82,11 +84,11 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
 
 def definitions(scores: Mapping[Any, Mapping[str, Score]]) -> Grid:
     """A line for each definition, a column for each split, from scores by split and name."""
-    signatures = {name: score.signature for of_split in scores.values() for name, score in of_split.items()}
+    any_split = {name: score for of_split in scores.values() for name, score in of_split.items()}
     lines = []
-    for name in (name for name in TITLES if name in signatures):
+    for name in (name for name in TITLES if name in any_split):
         found = (f"{of_split[name].score:.2f}" if name in of_split else "" for of_split in scores.values())
-        lines.append((TITLES[name], *found, signatures[name]))
+        lines.append((title(name, any_split[name]), *found, any_split[name].signature))
     return Grid("The same hypotheses, by definition", ("<definition", *scores, "<signature"), (tuple(lines),))
 
 

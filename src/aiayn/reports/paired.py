@@ -15,13 +15,14 @@ from aiayn.config.report_schema import CompareConfig
 from aiayn.data.corpora.corpus import HELD_OUT, Split
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.word_counts import training_counts
-from aiayn.data.words import words_of
+from aiayn.data.words import characters_of, words_of
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
 from aiayn.evaluation.lengths import length_parts
 from aiayn.evaluation.paired import PairedTest, ScoreOfSums, paired_test
 from aiayn.evaluation.significance import Floats, bleu_scores, perplexities, sentence_columns
+from aiayn.evaluation.tokenization import bleu_tokenizer, is_by_character
 from aiayn.reports.budgets import evaluated_budget_differences, evaluated_budgets
 from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
 from aiayn.reports.comparability import Difference, score_differences
@@ -93,6 +94,8 @@ class Paired:
     largest_wins: Sequence[Example]
     largest_losses: Sequence[Example]
     notes: Sequence[str]
+    unit: str = "word"
+    """What the tables of words count: words, or characters in a language without spaces."""
 
     @property
     def recorded(self) -> SplitScores:
@@ -113,6 +116,12 @@ class _Texts:
     sources: Sequence[str]
     references: Sequence[str]
     hypotheses: tuple[Sequence[str], Sequence[str]]
+    is_by_character: bool
+    """Whether characters stand for words, in a language without spaces."""
+
+    def split(self, line: str) -> list[str]:
+        """The words of a line, or its characters."""
+        return characters_of(line) if self.is_by_character else words_of(line)
 
 
 @dataclass(frozen=True)
@@ -181,6 +190,7 @@ def compare_two(first: Evaluation, second: Evaluation, split: Split, config: Com
         largest_wins=_examples(texts, bleu, order[: config.examples]) if texts else [],
         largest_losses=_examples(texts, bleu, order[::-1][: config.examples]) if texts else [],
         notes=notes,
+        unit="character" if texts and texts.is_by_character else "word",
     )
 
 
@@ -200,7 +210,12 @@ def _texts(first: Evaluation, second: Evaluation, split: Split, cache: Path) -> 
         return None
     lines = data.split(split, limit=first.scores[split].sentences)
     hypotheses = first.hypotheses(split), second.hypotheses(split)
-    return _Texts(data, lines.source_lines(), data.references(lines), hypotheses)
+    tokenizer = bleu_tokenizer(
+        data.languages[1], pretokenized=data.pretokenized, stated=first.scores[split].bleu_tokenizer
+    )
+    return _Texts(
+        data, lines.source_lines(), data.references(lines), hypotheses, is_by_character=is_by_character(tokenizer)
+    )
 
 
 def _by_length(scored: _Scored, lengths: Sequence[int]) -> Iterator[Bucket]:
@@ -211,14 +226,14 @@ def _by_length(scored: _Scored, lengths: Sequence[int]) -> Iterator[Bucket]:
 
 def _counts_of_words(texts: _Texts) -> dict[str, int]:
     """Occurrences in training of each word of the references."""
-    wanted = {word for line in texts.references for word in words_of(line)}
+    wanted = {word for line in texts.references for word in texts.split(line)}
     with Bar("count words", total=len(texts.data.split("train")), unit=" sentences") as bar:
-        return training_counts(texts.data, wanted, advance=bar.advance)
+        return training_counts(texts.data, wanted, split=texts.split, advance=bar.advance)
 
 
 def _by_rarest_word(scored: _Scored, texts: _Texts, counts: Mapping[str, int]) -> Iterator[Bucket]:
     """The sentences by the rarest word of the reference; those without words are left out."""
-    rarest = [min((counts[word] for word in words_of(line)), default=None) for line in texts.references]
+    rarest = [min((counts[word] for word in texts.split(line)), default=None) for line in texts.references]
     places = np.array([-1 if count is None else bisect_left(RARITY, count) for count in rarest])
     for place, label in enumerate(RARITY_LABELS):
         if (places == place).any():
@@ -229,7 +244,7 @@ def _word_classes(texts: _Texts, counts: Mapping[str, int]) -> list[WordClass]:
     """Words of each class in the hypotheses, each at most as often as in its reference."""
     found = np.zeros((len(RARITY_LABELS), 3), dtype=np.int64)  # in the references, in both hypotheses
     for lines in zip(texts.references, *texts.hypotheses, strict=True):
-        expected, *given = (Counter(words_of(line)) for line in lines)
+        expected, *given = (Counter(texts.split(line)) for line in lines)
         for word, times in expected.items():
             found[bisect_left(RARITY, counts[word])] += [times, *(min(times, words[word]) for words in given)]
     of_each = zip(RARITY_LABELS, found.tolist(), strict=True)
@@ -254,18 +269,19 @@ def _examples(texts: _Texts, bleu: Floats, numbers: Sequence[int]) -> list[Examp
 
 def grids(paired: Paired) -> Iterator[Grid]:
     """Scores with their tests; by source length; by rare words; the sentences with the largest differences."""
-    bleu = paired.recorded.bleu_name
+    bleu, unit = paired.recorded.bleu_name, paired.unit
     yield _scores(paired)
     yield _buckets("By source length in tokens", "length", paired.by_length, bleu)
     if paired.by_rarest_word:
-        yield _buckets("By how often training has the reference's rarest word", "times", paired.by_rarest_word, bleu)
+        title = f"By how often training has the reference's rarest {unit}"
+        yield _buckets(title, "times", paired.by_rarest_word, bleu)
     if paired.words:
         lines = [
             (each.label, f"{each.words:,}", *(f"{100 * found / each.words:.1f}" for found in each.found))
             for each in paired.words
         ]
-        headings = ("<times in training", "words", "% found by A", "% found by B")
-        yield Grid("Words of the references that the hypotheses have", headings, (tuple(lines),))
+        headings = ("<times in training", f"{unit}s", "% found by A", "% found by B")
+        yield Grid(f"{unit.title()}s of the references that the hypotheses have", headings, (tuple(lines),))
     for letter, examples in (("A", paired.largest_wins), ("B", paired.largest_losses)):
         if examples:
             yield _example_grid(f"Sentences on which {letter} is ahead most", examples)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aiayn.errors import UserError
+from aiayn.evaluation.bleu import doubt
 from aiayn.reports.formats import console, markdown_table, print_line, print_text
 from aiayn.reports.grid import Grid
 from aiayn.reports.matrix import definitions
@@ -90,6 +91,8 @@ def _scores(record: Record) -> Iterator[str]:
     for name, score in first.shown.items():
         names[score.signature].append(name)
     yield "\n".join(f"- {', '.join(alike)}: `{signature}`" for signature, alike in names.items())
+    doubts = (doubt(result.bleu, result.chrf) for result in record.scores.values())
+    yield from dict.fromkeys(filter(None, doubts))
     if any(result.matrix for result in record.scores.values()):
         yield markdown_table(definitions({split: result.by_definition for split, result in record.scores.items()}))
 

@@ -16,6 +16,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
 from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
+from aiayn.evaluation.tokenization import DEFAULT, tokenizer_of
 from aiayn.runs.cost import RunCost
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.hardware import Hardware
@@ -134,6 +135,12 @@ class SplitScores:
     def bleu_name(self) -> str:
         """BLEU, or BLEU_none where sacreBLEU did not tokenise: the two do not compare and share no column."""
         return "BLEU_none" if self.bleu is not None and "tok:none" in self.bleu.signature.split("|") else "BLEU"
+
+    @property
+    def bleu_tokenizer(self) -> str | None:
+        """The tokenizer of BLEU by sacreBLEU's name; None where it is that of WMT, or there is no BLEU."""
+        name = DEFAULT if self.bleu is None else tokenizer_of(self.bleu.signature)
+        return None if name == DEFAULT else name
 
     @property
     def shown(self) -> dict[str, Score]:

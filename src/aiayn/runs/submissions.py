@@ -19,6 +19,7 @@ from aiayn.evaluation.bleu import bleu_from_statistics, sentence_statistics
 from aiayn.evaluation.brackets import total
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores
+from aiayn.evaluation.tokenization import tokenizer_of
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import read_scores
 from aiayn.runs.provenance import digest
@@ -229,7 +230,7 @@ def _of_scores(run: RecordedRun, split: str, scores: SplitScores) -> Iterator[st
         if not _is_close(stated, computed):
             yield f"{sentences}: its sentences give {split} {name} {computed:.6g}, and run.json states {stated:.6g}"
     if scores.brackets is None:
-        tokenize = "none" if scores.bleu_name != "BLEU" else "13a"
+        tokenize = tokenizer_of(scores.quality.signature)
         counted = sentence_statistics(hypotheses, hypotheses, tokenize=tokenize)
         orders = [0, *range(6, 10)]  # the lengths and n-grams of hypotheses, which need no reference
         stored = np.array([row.bleu_statistics for row in rows])

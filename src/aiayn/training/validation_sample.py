@@ -25,13 +25,19 @@ class ValidationSample:
     """
 
     def __init__(
-        self, data: PreparedData, search: BeamSearchConfig, *, sentences: int, group: ProcessGroup = ALONE
+        self,
+        data: PreparedData,
+        search: BeamSearchConfig,
+        *,
+        sentences: int,
+        bleu_tokenizer: str,
+        group: ProcessGroup = ALONE,
     ) -> None:
         split = data.split("dev")
         chosen = spread(len(split), sentences)
         mask = np.zeros(len(split), np.bool_)
         mask[chosen] = True
-        self._data, self._search, self._group = data, search, group
+        self._data, self._search, self._group, self._bleu_tokenizer = data, search, group, bleu_tokenizer
         self._sources = split.source.only(mask)
         is_parsing = data.task == "parsing"
         self.metric = "val/f1" if is_parsing else "val/bleu_none" if data.pretokenized else "val/bleu"
@@ -46,4 +52,4 @@ class ValidationSample:
         if self.metric == "val/f1":
             trees = parses(sources, outputs, tags=data.tags).trees
             return score_brackets(map(read_tree, references), trees, tags=data.tags).f1
-        return corpus_bleu(outputs, references, tokenize=data.bleu_tokenize).score
+        return corpus_bleu(outputs, references, tokenize=self._bleu_tokenizer).score

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import frozen_content, frozen_text, load_config, to_dataclass
+from aiayn.config.freeze import frozen_content, frozen_text, load_config, plain, to_dataclass
+from aiayn.config.identity import LATER_KEYS, configuration_hash
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 
@@ -21,6 +22,18 @@ def test_a_frozen_configuration_is_read_back(overrides: list[str], tmp_path: Pat
     path = tmp_path / "config.yaml"
     path.write_text(frozen_text(config))
     assert load_config(path) == config
+
+
+def test_a_configuration_from_before_a_key_was_added_is_read_and_has_its_hash(tmp_path: Path) -> None:
+    config = to_dataclass(compose_command("train"), TrainConfig)
+    path = tmp_path / "config.yaml"
+    lines = frozen_text(config).splitlines()
+    earlier = [line for line in lines if line.strip() != "bleu_tokenizer: null"]
+    assert len(earlier) == len(lines) - len(LATER_KEYS)
+    path.write_text("\n".join(earlier))
+    assert load_config(path) == config
+    for content in (frozen_content(path), plain(load_config(path))):
+        assert configuration_hash(content, fidelity=config.identity.fidelity) == config.identity.hash
 
 
 @pytest.mark.parametrize(

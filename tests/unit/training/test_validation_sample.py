@@ -33,14 +33,14 @@ def test_the_score_is_that_of_the_search_on_these_sentences(
     chosen = spread(len(dev), sentences)
     references = dev.target_lines()
     expected = corpus_bleu([translated[index] for index in chosen], [references[index] for index in chosen]).score
-    sample = ValidationSample(prepared, SEARCH, sentences=sentences)
+    sample = ValidationSample(prepared, SEARCH, sentences=sentences, bleu_tokenizer="13a")
     assert sample.score(model, device=CPU) == pytest.approx(expected, abs=1e-9)
 
 
 def test_model_and_random_state_are_unchanged(model: Transformer, prepared: PreparedData) -> None:
     before = copy.deepcopy(model.state_dict())
     chance = torch.get_rng_state()
-    ValidationSample(prepared, SEARCH, sentences=5).score(model, device=CPU)
+    ValidationSample(prepared, SEARCH, sentences=5, bleu_tokenizer="13a").score(model, device=CPU)
     assert torch.equal(torch.get_rng_state(), chance)
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, before[name])

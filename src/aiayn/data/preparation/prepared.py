@@ -92,11 +92,6 @@ class PreparedData:
         return bool(self.manifest["settings"]["pretokenized"])
 
     @property
-    def bleu_tokenize(self) -> str:
-        """The tokenization of BLEU, by sacreBLEU's name: none for words that are already split."""
-        return "none" if self.pretokenized else "13a"
-
-    @property
     def languages(self) -> tuple[str, str]:
         """Language codes of source and target."""
         corpus = self.manifest["corpus"]

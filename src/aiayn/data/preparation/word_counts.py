@@ -13,10 +13,10 @@ def training_counts(
     data: PreparedData,
     words: Collection[str],
     *,
-    words_of: Callable[[str], list[str]] = words_of,
+    split: Callable[[str], list[str]] = words_of,
     advance: Callable[[int], object] = lambda _: None,
 ) -> dict[str, int]:
-    """Count words, as of `words_of`, in the target side of the training split, whose token ids are decoded.
+    """Count words, as `split` has them, in the target side of the training split, whose token ids are decoded.
 
     `advance` is called with the number of sentences read since its last call.
     """
@@ -24,7 +24,7 @@ def training_counts(
     sentences = iter(data.split("train").target)
     while chunk := list(islice(sentences, _CHUNK)):
         for line in data.tokenizer.decode_batch(ids.tolist() for ids in chunk):
-            for word in words_of(line):
+            for word in split(line):
                 if word in counts:
                     counts[word] += 1
         advance(len(chunk))

@@ -15,6 +15,7 @@ from aiayn.data.lines import file_lines
 from aiayn.data.preparation.prepared import PreparedData, find_prepared
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import read_sentence_scores, sentence_quality
+from aiayn.evaluation.tokenization import bleu_tokenizer, is_by_character
 from aiayn.runs.attention_maps import KINDS, Weights, read_attention_maps
 from aiayn.runs.directory import RunDirectory
 
@@ -62,6 +63,8 @@ class Sample:
     source: str
     reference: str
     hypothesis: str
+    is_by_character: bool
+    """Whether the sentence has no spaces between words."""
 
 
 def read_curves(directory: RunDirectory) -> dict[str, Curve]:
@@ -136,13 +139,16 @@ def read_samples(hypotheses: Path, modified: int, data: PreparedData) -> tuple[S
         raise UserError(
             f"{hypotheses}: {len(translations)} sentences where there are {len(rows)} scores; evaluate the run again"
         )
+    by_character = is_by_character(bleu_tokenizer(data.languages[1], pretokenized=data.pretokenized))
     sources, references = split.source_lines(), data.references(split)
     scores = [sentence_quality(row) for row in rows]
     name = "BLEU" if all(row.brackets is None for row in rows) else "F1"
     # Of equal scores, that of the longer sentence is the better one.
     order = sorted(range(len(rows)), key=lambda place: (scores[place], rows[place].tokens, -place))
     return tuple(
-        Sample(rank, place + 1, name, scores[place], sources[place], references[place], translations[place])
+        Sample(
+            rank, place + 1, name, scores[place], sources[place], references[place], translations[place], by_character
+        )
         for rank, places in ranked(order).items()
         for place in places
     )

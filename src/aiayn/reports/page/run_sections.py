@@ -101,7 +101,7 @@ def _samples(samples: Sequence[Sample]) -> Iterator[Html]:
 
 def _sample(sample: Sample) -> Html:
     score = tag("dt", f"{sample.score:.1f}", title=f"sentence {sample.score_name}")
-    hypothesis = tag("dd", marked(sample.hypothesis, sample.reference))
+    hypothesis = tag("dd", marked(sample.hypothesis, sample.reference, by_character=sample.is_by_character))
     return tag(
         "dl",
         tag("div", tag("dt", f"source {sample.number:,}"), tag("dd", sample.source)),
@@ -111,12 +111,13 @@ def _sample(sample: Sample) -> Html:
     )
 
 
-def marked(hypothesis: str, reference: str) -> Html:
-    """A hypothesis with the words marked that the reference does not have there."""
-    words, others = hypothesis.split(), reference.split()
+def marked(hypothesis: str, reference: str, *, by_character: bool = False) -> Html:
+    """A hypothesis with the words, or characters, marked that the reference does not have there."""
+    words, others = (list(line) if by_character else line.split() for line in (hypothesis, reference))
+    space = "" if by_character else " "
     blocks = difflib.SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
-    texts = ((kind, " ".join(words[start:end])) for kind, start, end, _, _ in blocks)
-    return joined((text if kind == "equal" else tag("mark", text) for kind, text in texts if text), " ")
+    texts = ((kind, space.join(words[start:end])) for kind, start, end, _, _ in blocks)
+    return joined((text if kind == "equal" else tag("mark", text) for kind, text in texts if text), space)
 
 
 def _attention(anchor: str, maps: Mapping[str, Any]) -> Html:

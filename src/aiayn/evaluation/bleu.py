@@ -134,7 +134,7 @@ def _bleu(tokenize: str, lowercase: bool) -> "BLEU":
         if tokenize not in EXTRAS:
             raise
         raise UserError(
-            f"decoding.bleu_tokenizer={tokenize}: sacreBLEU's for this target language, is not installed: "
+            f"decoding.bleu_tokenizer={tokenize}: MeCab and its dictionary of this language are not installed: "
             f'pip install -e ".[{EXTRAS[tokenize]}]", or state decoding.bleu_tokenizer=char'
         ) from None
 

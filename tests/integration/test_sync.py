@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import wandb
-from commands import AIAYN, Find, Finished, Train, signal_at, until
+from commands import AIAYN, CommandLine, Find, Finished, Train, signal_at, until
 from run_files import copied_run
 from wandb_server import KEY, RecordingServer
 
@@ -98,10 +98,55 @@ def test_data_is_kept_while_the_server_fails_and_a_cut_file_is_sent_once(
     server.fails_from = server.refusal = None
     assert main(["sync", *HASTE]) == 0
     _, run = server.only_run()
-    assert run.steps()
-    assert run.steps() == list(range(1, len(run.steps()) + 1))
-    assert run.exit_codes == [1]
+    assert run.steps() == list(range(1, 13)), "the file had the first of them"
+    assert run.exit_codes == [1, 0]
     assert attempt.is_sent
+
+
+def test_what_a_killed_attempt_did_not_keep_is_sent_from_the_metrics(
+    command_line: CommandLine,
+    only_run: Find,
+    server: RecordingServer,
+    log_in: Callable[[], None],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """W&B writes in blocks: the file of the first attempt is empty but for its first bytes, when the second follows."""
+    offline = ("logger=wandb", "logger.mode=offline")
+    assert command_line(*offline, signal_at(8, signal.SIGKILL)).returncode == -signal.SIGKILL
+    assert command_line(*offline).returncode == 0
+    killed, whole = wandb_attempts(RunDirectory(only_run()))
+    assert killed.file.stat().st_size < 100
+    log_in()
+    capfd.readouterr()
+    assert main(["sync", *HASTE]) == 0
+    (line,) = capfd.readouterr().out.splitlines()
+    assert "2 attempts sent" in line
+    run_id, run = server.only_run()
+    record = read_record(only_run() / "run.json")
+    assert run_id == record.run_id
+    assert sorted(run.steps()) == list(range(1, 13))
+    assert sorted(run.steps("val/ppl")) == [6, 12]
+    assert (run.summary["trainer/global_step"], run.summary["dev/ppl"]) == (12, record.scores["dev"].ppl)
+    assert run.exit_codes[-1] == 0
+    assert killed.is_sent
+    assert whole.is_sent
+    assert main(["sync", *HASTE]) == 0
+    assert "nothing to send" in capfd.readouterr().out
+
+
+def test_a_damaged_attempt_holds_back_no_other(
+    kept: Path, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    other = copied_run(kept, kept.parent / "other")
+    (attempt,) = wandb_attempts(RunDirectory(kept))
+    content = attempt.file.read_bytes()
+    attempt.file.write_bytes(content[:9000] + bytes(200) + content[9200:])
+    log_in()
+    assert main(["sync", *HASTE]) == 0
+    assert len(capfd.readouterr().out.splitlines()) == 2
+    _, run = server.only_run()
+    assert {*run.steps()} == {*range(1, 13)}
+    assert all(each.is_sent for path in (kept, other) for each in wandb_attempts(RunDirectory(path)))
 
 
 @pytest.mark.long

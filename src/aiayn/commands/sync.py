@@ -7,9 +7,11 @@ from pathlib import Path
 
 from aiayn.config.command_schema import SyncConfig
 from aiayn.errors import RunFailedError, UserError
+from aiayn.launch.wandb_rest import write_rest
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.search import Found, search_runs
 from aiayn.system.progress import Bar
+from aiayn.system.quiet import quiet_libraries
 from aiayn.tracking.sync import SyncOutcome, is_unsent, patience, send
 
 logger = logging.getLogger("aiayn")
@@ -28,6 +30,7 @@ def main(config: SyncConfig) -> None:
     if not unsent:
         print(f"nothing to send {where}: no unsent data (runs: {len(directories)})")  # noqa: T201
         return
+    quiet_libraries()
     from aiayn.tracking import wandb_session  # imports wandb
 
     if not wandb_session.has_credentials(wandb_session.session()):
@@ -40,16 +43,19 @@ def _send(unsent: Sequence[RunDirectory], variables: Mapping[str, str], *, host:
     done: list[SyncOutcome] = []
     for number, directory in enumerate(unsent):
         with Bar(f"sync {directory.path.name}", total=len(unsent), done=number, unit=" runs") as bar:
-            done.append(send(directory, variables, on_wait=partial(bar.advance, 0)))
-        if done[-1].failure is not None and not any(sent.url for sent in done):
+            done.append(send(directory, variables, write_rest, on_wait=partial(bar.advance, 0)))
+        is_refused = done[-1].failure is not None and not done[-1].is_local
+        if is_refused and not any(sent.url for sent in done):
             break
         print(_line(done[-1]), flush=True)  # noqa: T201
     failed = [sent for sent in done if sent.failure is not None]
     if failed:
         whole = sum(sent.failure is None and sent.holder is None for sent in done)
+        first = failed[0]
+        reason = first.failure if first.is_local else f"{host} did not accept all data ({first.failure})"
         raise RunFailedError(
-            f"{failed[0].directory.path}: {host} did not accept all data ({failed[0].failure}); {whole} of "
-            f"{len(unsent)} runs sent; nothing is lost, rerun the command to send the rest"
+            f"{first.directory.path}: {reason}; {whole} of {len(unsent)} runs sent; nothing is lost, rerun the command "
+            "to send the rest"
         )
 
 

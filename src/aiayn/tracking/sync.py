@@ -5,12 +5,15 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
+from aiayn.errors import UserError
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.system.resource_errors import disk_errors_explained
+from aiayn.tracking.metrics_log import logged
 from aiayn.tracking.wandb_attempts import PROGRAM, WandbAttempt, wandb_attempts
 
 TORN = "ends with an incomplete record"
@@ -21,6 +24,13 @@ POLL_SECONDS = 0.5
 
 RUN_VARIABLES = ("WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SERVICE")
 """Variables that would change the behaviour of `wandb sync`."""
+
+
+Row = tuple[int, dict[str, float]]
+"""An optimizer step, and numbers that were logged there."""
+
+WriteRest = Callable[[RunDirectory, Sequence[Row]], object]
+"""Writes rows of metrics as a further attempt of a run."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,8 @@ class SyncOutcome:
     """The process that holds the directory, if nothing was sent for that reason."""
     failure: str | None = None
     """W&B's message, if not all was sent."""
+    is_local: bool = False
+    """Whether the failure is one of the run's own files, and the message that of the error."""
 
 
 def is_unsent(directory: RunDirectory) -> bool:
@@ -52,30 +64,71 @@ def patience(*, retries: int, timeout: int) -> dict[str, str]:
 
 
 def send(
-    directory: RunDirectory, variables: Mapping[str, str], *, on_wait: Callable[[], object] = lambda: None
+    directory: RunDirectory,
+    variables: Mapping[str, str],
+    write_rest: WriteRest,
+    *,
+    on_wait: Callable[[], object] = lambda: None,
 ) -> SyncOutcome:
-    """Send the unsent attempts of a run in order, up to the first failure; W&B appends them to one another.
+    """Send the unsent attempts of a run in order, which W&B appends to one another, and then what they lack.
 
-    The directory is locked meanwhile, against training and a second sync. `variables` are set for W&B's client.
-    `on_wait` is called twice a second.
+    The file of an attempt that was killed lacks its last steps, or is empty but for its first bytes. What no sent file
+    has of the run's metrics is written by `write_rest` and sent as one more attempt. The directory is locked meanwhile,
+    against training and a second sync. `variables` are set for W&B's client. `on_wait` is called twice a second.
 
     Raises:
         UserError: the directory cannot be written to.
     """
-    url, count = None, 0
     try:
         with disk_errors_explained(str(directory.path)), directory.locked():
-            for attempt in wandb_attempts(directory):
-                if attempt.is_sent:
-                    continue
-                sent_to, failure = _send_attempt(attempt, variables, on_wait)
-                url = sent_to or url
-                if failure is not None:
-                    return SyncOutcome(directory, count, url, failure=failure)
-                count += 1
+            return _send(directory, write_rest, partial(_send_attempt, variables=variables, on_wait=on_wait))
     except HeldDirectoryError as error:
         return SyncOutcome(directory, holder=error.holder)
+
+
+def _send(
+    directory: RunDirectory, write_rest: WriteRest, send_one: Callable[[WandbAttempt], tuple[str | None, str | None]]
+) -> SyncOutcome:
+    url, count = None, 0
+    broken: list[WandbAttempt] = []
+    for attempt in wandb_attempts(directory):
+        if attempt.is_sent:
+            continue
+        sent_to, failure = send_one(attempt)
+        url = sent_to or url
+        if failure is None:
+            count += 1
+        elif (kept := attempt.kept()) is None or kept.is_whole:  # so it is the server's
+            return SyncOutcome(directory, count, url, failure=failure)
+        else:
+            broken.append(attempt)
+    attempts = wandb_attempts(directory)
+    rows = _lacking(directory, [attempt for attempt in attempts if attempt.is_sent])
+    try:
+        if rows:
+            write_rest(directory, rows)
+    except UserError as error:
+        return SyncOutcome(directory, count, url, failure=str(error), is_local=True)
+    for rest in (attempt for attempt in wandb_attempts(directory) if attempt not in attempts):
+        sent_to, failure = send_one(rest)
+        url = sent_to or url
+        if failure is not None:
+            rest.remove()  # the next call knows again what is lacking
+            return SyncOutcome(directory, count, url, failure=failure)
+        count += 1
+    for attempt in broken:  # what they held has been sent
+        attempt.mark_as_sent()
     return SyncOutcome(directory, count, url)
+
+
+def _lacking(directory: RunDirectory, sent: Sequence[WandbAttempt]) -> list[Row]:
+    """The metrics that are in no sent attempt; none if an attempt's file cannot be read by W&B's command."""
+    kept = [attempt.kept() for attempt in sent]
+    if None in kept:
+        return []
+    known = {value for each in kept if each is not None for value in each.values}
+    rows = ((step, {k: v for k, v in row.items() if (step, k) not in known}) for step, row in logged(directory.metrics))
+    return [(step, values) for step, values in rows if values]
 
 
 def _send_attempt(

@@ -1,7 +1,12 @@
 """The files that W&B keeps of a run: one folder per attempt, and whether the server has all of it."""
 
+import json
+import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aiayn.runs.directory import RunDirectory
 from aiayn.system import files
@@ -14,6 +19,20 @@ PROGRAM = "aiayn"
 
 REFUSED = ("filestream: fatal error", "file transfer: upload: failed")
 """In the client's debug log where it gave up sending data."""
+
+
+STEP = "trainer/global_step"
+"""The name that Lightning's logger gives to the optimizer step."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What can be read of an attempt's file, which W&B writes in blocks: a killed attempt lacks its end."""
+
+    values: frozenset[tuple[int, str]]
+    """Optimizer step and name of each number that was logged."""
+    is_whole: bool
+    """Whether it has everything up to the attempt's end."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +50,21 @@ class WandbAttempt:
     def is_sent(self) -> bool:
         """Whether the server has all data."""
         return files.exists(self._mark)
+
+    def kept(self) -> Kept | None:
+        """What can be read of the file, by W&B's own command; None if that does not run."""
+        command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(self.file.parent.absolute())]
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode:
+            return None
+        records: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+        items = [record["history"].get("item", {}) for record in records if record["type"] == "history"]
+        values = frozenset((int(item[STEP]), name) for item in items if STEP in item for name in item)
+        return Kept(values, is_whole=any(record["type"] == "exit" for record in records))
+
+    def remove(self) -> None:
+        """Remove the attempt's folder."""
+        shutil.rmtree(self.file.parent)
 
     def mark_as_sent(self) -> None:
         """Exclude the attempt from later syncs."""

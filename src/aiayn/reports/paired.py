@@ -347,6 +347,7 @@ def document(paired: Paired) -> Document:
         "wins": paired.wins,
         "losses": paired.losses,
         "ties": paired.ties,
+        "unit": paired.unit,
     }
     for name in ("by_length", "by_rarest_word", "words", "largest_wins", "largest_losses"):
         content[name] = [asdict(each) for each in getattr(paired, name)]

@@ -1,5 +1,6 @@
 """A split is newstest2014 where sacreBLEU's own files say so, and nowhere else."""
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,14 @@ def test_what_looks_like_it_says_what_to_do() -> None:
     assert "sacrebleu -t wmt14 -l en-fr" in line
     assert remedy(SENTENCES_OF_2014, {"wmt14": [1]}, languages="en-fr") is None
     assert remedy(1000, {}, languages="en-fr") is None
+
+
+def test_sentences_are_compared_in_one_form_of_unicode(kept: Path) -> None:
+    keep(kept, "wmt14", [1])
+    decomposed = [unicodedata.normalize("NFD", line) for line in REFERENCES]
+    assert known_test_sets(SOURCES, decomposed, languages="en-de") == {}
+    for references in (REFERENCES, decomposed):
+        found = known_test_sets(
+            SOURCES, references, languages="en-de", normalized=lambda line: unicodedata.normalize("NFC", line)
+        )
+        assert found == {"wmt14": [1]}

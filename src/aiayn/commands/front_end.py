@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,7 +26,7 @@ from aiayn.system.output_format import printed_as
 from aiayn.system.progress import has_bars, has_printed, say
 from aiayn.system.resource_errors import file_errors_explained, is_of_output, stdout_errors_explained
 from aiayn.system.signals import signals_as_interrupts
-from aiayn.system.streams import open_closed_streams
+from aiayn.system.streams import allow_any_path, open_closed_streams
 from aiayn.system.torch_environment import set_torch_environment
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line, by default the process's own, and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     open_closed_streams()
+    allow_any_path()
     set_torch_environment()
     try:
         with signals_as_interrupts(), stdout_errors_explained(), file_errors_explained():
@@ -131,6 +133,10 @@ def _run(words: list[str]) -> int:
     verb, rest = words[0], words[1:]
     if verb not in COMMANDS:
         raise UserError(f"{verb}: no such verb; {unknown_word_remedy(verb, COMMANDS)}")
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise UserError(f"the working folder cannot be used ({error.strerror}); change to one that exists") from error
     if verb == "reproduce":
         return reproduce(rest, _run)
     command = COMMANDS[verb]

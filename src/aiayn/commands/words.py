@@ -57,6 +57,9 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
     A value that begins with ~/ is a path in the home folder. `format=` is taken off where the verb has JSON: it is a
     key of no configuration, so it changes no run's identity.
     """
+    for word in words:
+        if not files.is_utf8(word):
+            raise UserError(f"{word!r}: is not UTF-8; rename the file or folder, or work in the folder that has it")
     parser = _Parser(prog=f"aiayn {verb}", add_help=False, allow_abbrev=False)
     parser.add_argument("overrides", nargs="*")
     for flags in (["--help", "-h"], ["--hydra-help"], ["--resolve"], ["--multirun", "-m"]):

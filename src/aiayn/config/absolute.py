@@ -7,6 +7,7 @@ from typing import Any
 
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
 from aiayn.config.schema import GivenTokenizerConfig, TrainConfig
+from aiayn.errors import UserError
 from aiayn.system import files
 
 HUB = "hub:"
@@ -17,6 +18,9 @@ def make_absolute(config: TrainConfig) -> None:
     """Make paths absolute: workers and later commands may have another working directory.
 
     `identity.typed` keeps the values as typed of those that are part of the run's identity.
+
+    Raises:
+        UserError: a path is not UTF-8, which a configuration cannot state.
     """
     config.paths.runs, config.paths.cache = _absolute(config.paths.runs), _absolute(config.paths.cache)
     for key in _paths(config):
@@ -44,8 +48,13 @@ def _paths(config: TrainConfig) -> Iterator[str]:
         yield "data.path"
 
 
-def _absolute(files: Any) -> Any:
-    """A path, a list of them, or None."""
-    if isinstance(files, list):
-        return [_absolute(file) for file in files]
-    return None if files is None else str(Path(str(files)).expanduser().absolute())
+def _absolute(named: Any) -> Any:
+    """A path, a list of them, or None; UserError for one that a configuration cannot state."""
+    if isinstance(named, list):
+        return [_absolute(file) for file in named]
+    if named is None:
+        return None
+    path = str(Path(str(named)).expanduser().absolute())
+    if not files.is_utf8(path):
+        raise UserError(f"{path!r}: is not UTF-8, and so in no configuration; rename the file or folder")
+    return path

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import LARGEST, NameOrClass, Positive, Range, Share, Size, text, true_or_false
+from aiayn.config.values import LARGEST, Entries, NameOrClass, Positive, Range, Share, Size, text, true_or_false
 from aiayn.system.plugins import is_plugin
 
 
@@ -109,7 +109,7 @@ class ModelConfig:
     """P_drop: on each sub-layer's output and on the sums of embeddings and positions (section 5.4)."""
     max_positions: Annotated[int, Range(1, 2**24)] = MISSING
     """Rows of a table of learned positions, and the longest input of translate, parse and score."""
-    vocabulary_rows: int | None = MISSING
+    vocabulary_rows: Entries | None = MISSING
     """Rows of the embedding matrix; null: one for each entry of the vocabulary."""
 
 

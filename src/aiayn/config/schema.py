@@ -15,6 +15,7 @@ from aiayn.config.data_schema import DataConfig
 from aiayn.config.model_schema import ModelConfig
 from aiayn.config.values import (
     Count,
+    Entries,
     MayBeEmpty,
     NonNegative,
     Positive,
@@ -96,7 +97,7 @@ class TokenizerConfig:
 
     kind: TokenizerKind = MISSING
     """Byte pairs (the paper's English-German), word pieces (English-French), whole words, or pieces as given."""
-    vocabulary_size: int = MISSING
+    vocabulary_size: Entries = MISSING
     """Entries to learn, special tokens and bytes included (section 5.1); with given pieces, the most entries."""
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args,
 from omegaconf import MISSING, BooleanNode, StringNode
 
 from aiayn.errors import UserError
+from aiayn.system.files import is_utf8
 from aiayn.system.plugins import is_plugin
 
 Stated = TypeVar("Stated")
@@ -73,6 +74,7 @@ ANY = Range(most=LARGEST)
 WholeNumber: TypeAlias = Annotated[int, Range(0, LARGEST)]
 Count: TypeAlias = Annotated[int, Range(1, LARGEST)]
 Size: TypeAlias = Annotated[int, Range(1, 2**20)]
+Entries: TypeAlias = Annotated[int, Range(most=2**20)]
 Seed: TypeAlias = Annotated[int, Range(0, 2**63 - 1)]
 Share: TypeAlias = Annotated[float, Range(0, below=1)]
 NonNegative: TypeAlias = Annotated[float, Range(0)]
@@ -159,6 +161,8 @@ def _check_text(key: str, value: str, hint: Any) -> None:
     expected = choices[0].expected(value) if choices else None
     if expected is not None:
         raise UserError(f"{key}={value}: {expected}")
+    if not is_utf8(value):
+        raise UserError(f"{key}={value!r}: is not UTF-8; rename the file or folder")
     if not value.isprintable():
         raise UserError(f"{key}={value!r}: holds a line break or another control character; leave it out")
 

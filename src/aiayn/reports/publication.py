@@ -99,7 +99,7 @@ def pack(runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) 
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for path, text in sorted(_contents(runs, split, below)):
-            content = text.encode()
+            content = text.encode(errors=files.NO_UTF8)
             entry = tarfile.TarInfo(path)  # without times and owners, so that the same runs make the same file
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))

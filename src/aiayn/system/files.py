@@ -16,6 +16,9 @@ from typing import IO
 
 from aiayn.errors import UserError
 
+NO_UTF8 = "backslashreplace"
+"""How the bytes of a path that are not UTF-8 are written, as Python's encoders name it."""
+
 ABSENT = (FileNotFoundError, NotADirectoryError)
 """Errors that say that a path does not exist."""
 
@@ -61,6 +64,11 @@ def reading(path: Path) -> Iterator[None]:
         raise UserError(f"{path}: cannot be read ({error.strerror}); correct it or its permissions") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not text in UTF-8 ({error.reason} at byte {error.start}); restore it") from error
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text can be written as UTF-8; a name of a file that is not has surrogates for its bytes."""
+    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def read_text(path: Path) -> str:
@@ -158,21 +166,21 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 text file atomically."""
-    write_bytes(path, text.encode())
+    """Write a UTF-8 text file atomically; bytes of a path that are not UTF-8 are written as numbers."""
+    write_bytes(path, text.encode(errors=NO_UTF8))
 
 
 def write_new(path: Path, text: str) -> None:
     """Write a UTF-8 text file atomically; FileExistsError if it exists."""
     with atomic_writer(path, is_new=True) as stream:
-        stream.write(text.encode())
+        stream.write(text.encode(errors=NO_UTF8))
 
 
 def append_line(path: Path, line: str) -> None:
     """Append a line to a UTF-8 text file, whole also if other processes append at the same time."""
     make_folder(path.parent)
     with writing(path), path.open("ab", buffering=0) as stream:
-        stream.write(f"{line}\n".encode())
+        stream.write(f"{line}\n".encode(errors=NO_UTF8))
         os.fsync(stream.fileno())
 
 

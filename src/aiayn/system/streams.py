@@ -2,6 +2,7 @@
 
 import os
 import sys
+from io import TextIOWrapper
 
 _closed: set[str] = set()
 
@@ -19,6 +20,12 @@ def open_closed_streams() -> None:
             os.set_inheritable(descriptor, descriptor == number)
             if name != "stdin":
                 setattr(sys, name, open(descriptor, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def allow_any_path() -> None:
+    """Let standard output show paths that are not UTF-8, or not in its encoding, instead of failing."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def is_output_closed() -> bool:

@@ -13,6 +13,7 @@ from aiayn.config.model_schema import MODEL_TYPES, ModelKind
 from aiayn.config.schema import TOKENIZER_TYPES, TokenizerKind, TrainConfig
 from aiayn.config.values import check_values
 from aiayn.errors import UserError
+from aiayn.system import files
 
 Config = TypeVar("Config")
 
@@ -64,10 +65,10 @@ def load_config(path: Path) -> TrainConfig:
 def frozen_content(path: Path) -> dict[str, Any]:
     """A frozen configuration as plain containers, not compared with the schema; UserError if it cannot be read."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)  # noqa: S506 (both are safe)
+        content = yaml.load(files.read_text(path), Loader=LOADER)  # noqa: S506 (both are safe)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except yaml.YAMLError as error:
         raise UserError(f"{path}: not a configuration ({str(error).splitlines()[0]}); restore the file") from None
     if not isinstance(content, dict):
         raise UserError(f"{path}: not a configuration (no mapping); restore the file")

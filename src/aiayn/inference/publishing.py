@@ -14,7 +14,7 @@ from aiayn.inference.averaging import steps_averaged
 from aiayn.inference.opened_runs import OpenedRun, open_for_use
 from aiayn.inference.weights import finite_weights
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.evaluations import SCORES, read_scores
+from aiayn.runs.evaluations import read_scores, score_files
 from aiayn.runs.public import public_config, public_record
 from aiayn.runs.record import Record, SplitScores, Status, json_text, read_record
 from aiayn.runs.weights_file import PublishedWeights
@@ -61,7 +61,7 @@ def scores_of(run: OpenedRun) -> dict[str, SplitScores]:
     if found:
         return found
     own_search = {each.search for each in run.record.scores.values()}
-    for path in sorted(run.directory.evaluations.glob(f"*/{SCORES}")):
+    for path in score_files(run.directory):
         scores = read_scores(path)
         if all(fits(each) and each.search in own_search for each in scores.values()):
             return scores

@@ -206,7 +206,7 @@ def _has_budget_of(system: System, systems: Sequence[System], reference: int | N
 
 
 def _finished(runs: Path, only: OnlyComparedConfig) -> Iterator[ComparedRun]:
-    for entry in read_results(runs):
+    for entry in read_results(runs, with_warnings=True):
         if entry.record is not None:
             run = ComparedRun(entry, entry.record)
             dev = run.scores("dev")

@@ -68,7 +68,7 @@ def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
         UserError: there are no such runs, or a file cannot be read.
     """
     found = []
-    for entry in read_results(runs, with_pilots=True):
+    for entry in read_results(runs, with_pilots=True, with_warnings=True):
         if entry.record is not None and is_asked_for(ReportedRun(entry, entry.record), only):
             account = RunCost.kept(entry.directory.cost) or entry.record.account
             if account.attempts:

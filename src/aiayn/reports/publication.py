@@ -96,6 +96,8 @@ def pack(runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) 
     Raises:
         UserError: a file of a run is missing or damaged, or its configuration or record has a secret.
     """
+    if not runs:
+        raise UserError(f"publish={folder}: the report has no run; nothing was published")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for path, text in sorted(_contents(runs, split, below)):

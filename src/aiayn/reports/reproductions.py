@@ -94,7 +94,7 @@ def read_reproductions(folder: Path, *, scale: str | None, data: str | None) -> 
     Raises:
         UserError: runs of an experiment do not compare, or none has the published definition.
     """
-    entries = read_results(folder)
+    entries = read_results(folder, with_warnings=True)
     found = []
     for experiment, published in load_published().items():
         chosen = choose(runs_of(ReportedRun, entries, [experiment]), folder, scale=scale, data=data)

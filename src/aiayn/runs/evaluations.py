@@ -80,9 +80,15 @@ def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
     return Evaluation(directory, record, read_scores(folder / SCORES) if has_scores else record.scores, path)
 
 
+def score_files(directory: RunDirectory) -> list[Path]:
+    """The files of the scores of all evaluations of a run, in order."""
+    every = (folder / SCORES for folder in files.listed(directory.evaluations))
+    return [path for path in every if files.is_file(path)]
+
+
 def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> list[SplitScores]:
     """The scores of other searches with the same weights on the same sentences, by the names of their folders."""
-    found = [read_scores(path).get(split) for path in sorted(directory.evaluations.glob(f"*/{SCORES}"))]
+    found = [read_scores(path).get(split) for path in score_files(directory)]
     weights = attrgetter("checkpoint_step", "averaged_steps", "engine", "sentences")
     same = [scores for scores in found if scores is not None and weights(scores) == weights(own)]
     return [scores for scores in same if own.search is not None and scores.search not in (None, own.search)]

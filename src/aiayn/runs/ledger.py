@@ -1,5 +1,6 @@
 """The ledger: the runs below a folder, and their present state."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,6 +12,8 @@ from aiayn.runs.record import Record, Status, read_record
 from aiayn.runs.registrations import pilots_below, pilots_of_studies
 from aiayn.runs.search import search_runs
 from aiayn.system import files
+
+logger = logging.getLogger("aiayn")
 
 TAIL_BYTES = 16_384
 """Read from the end of metrics.jsonl; many times its longest line."""
@@ -79,10 +82,16 @@ def read_ledger(runs: Path) -> list[Entry]:
     return [_unreadable(each.directory, each.failure) if each.failure else read_entry(each.directory) for each in found]
 
 
-def read_results(runs: Path, *, with_pilots: bool = False) -> list[Entry]:
-    """Every run below a folder except trials, imported models, and perhaps pilots of studies, by path."""
+def read_results(runs: Path, *, with_pilots: bool = False, with_warnings: bool = False) -> list[Entry]:
+    """Every run below a folder except trials, imported models, and perhaps pilots of studies, by path.
+
+    `with_warnings` logs those that cannot be read, for reports that do not show them themselves.
+    """
     pilots = set() if with_pilots else {path.resolve() for path in pilots_below(runs)}
     entries = [entry for entry in read_ledger(runs) if not pilots or entry.directory.path.resolve() not in pilots]
+    for each in entries:
+        if each.record is None and with_warnings:
+            logger.warning("left out: %s", each.message)
     return [each for each in entries if each.record is None or not (each.record.trial or each.record.imported)]
 
 

@@ -207,14 +207,14 @@ def registration_files(runs: Path, name: str) -> list[Path]:
 
 def registered_names(runs: Path) -> list[str]:
     """The studies below `paths.runs` that have a frozen plan."""
-    return sorted(path.stem for path in (runs / FOLDER).glob("*.json"))
+    return [path.stem for path in files.listed(runs / FOLDER, "*.json")]
 
 
 def read_registration(runs: Path, name: str) -> Registration:
     """Read a frozen plan; UserError if the file is missing or damaged, or has changed."""
     path = registration_file(runs, name)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(files.read_text(path))
         plan = StudyPlan.read(content["plan"])
         own = {key: content[key] for key in ("name", "time", "command", "noises", "powers")}
         code = Code(content["commit"], content["dirty"], content["patch"], content["version"])
@@ -224,6 +224,8 @@ def read_registration(runs: Path, name: str) -> Registration:
         known = ", ".join(registered_names(runs)) or "none"
         remedy = f"aiayn train sweeps={name} hydra.sweeper.stage=runs writes it"
         raise UserError(f"study={name}: no frozen plan {path} (there are: {known}); {remedy}") from None
+    except UserError:
+        raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path}: not a frozen plan of this version ({error}); restore the file") from None
     if _checksum(content) != sha256:
@@ -251,9 +253,11 @@ def read_looks(runs: Path, name: str) -> list[Look]:
     """The looks at a study, in their order; UserError if their file is damaged."""
     path = _looks_file(runs, name)
     try:
-        return [Look(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [Look(**json.loads(line)) for line in files.read_text(path).splitlines()]
     except FileNotFoundError:
         return []
+    except UserError:
+        raise
     except (TypeError, ValueError) as error:
         raise UserError(f"{path}: a line is not a look at the study ({error}); restore the file") from None
 
@@ -302,7 +306,7 @@ def pilots_below(runs: Path, name: str | None = None) -> set[Path]:
 
 def pilots_of_studies(runs: Path) -> dict[str, set[Path]]:
     """The directories of the pilots, by study."""
-    found = {path.stem: path.read_text(encoding="utf-8") for path in sorted((runs / FOLDER).glob("*.pilots"))}
+    found = {path.stem: files.read_text(path) for path in files.listed(runs / FOLDER, "*.pilots")}
     return {study: {runs / name for name in text.splitlines() if name} for study, text in found.items()}
 
 

@@ -146,6 +146,16 @@ def test_the_run_that_others_are_compared_with_is_found_in_the_publication(
     assert str(tmp_path) not in page
 
 
+def test_a_table_without_runs_is_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs").mkdir()
+    assert main(["report", "table3", "publish=out"]) == 2
+    assert "publish=out: the report has no run; nothing was published" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+
+
 def test_other_reports_publish_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     del runs
     for word in ("publish=out", "from=out"):

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from example_record import example_record
+from ordinary_user import ordinary_user
 
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.ledger import State, read_ledger
+from aiayn.runs.ledger import State, read_ledger, read_results
 from aiayn.runs.record import Status
 
 
@@ -115,3 +116,18 @@ def test_a_damaged_file_of_sweeps_is_named(tmp_path: Path) -> None:
     directory.sweeps_file.write_bytes(b"\xff")
     with pytest.raises(UserError, match=rf"^{directory.sweeps_file}: not text in UTF-8 "):
         _ = directory.sweeps
+
+
+def test_runs_that_may_not_be_read_are_said_and_are_not_absent(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    closed, record = (a_run(tmp_path, name, Status.finished) for name in ("closed", "record"))
+    closed.path.chmod(0)
+    record.record.chmod(0)
+    with ordinary_user():
+        entries = read_results(tmp_path, with_warnings=True)
+    closed.path.chmod(0o700)
+    assert [entry.state for entry in entries] == [State.unreadable, State.unreadable]
+    said = [each.getMessage() for each in caplog.records]
+    assert [line.startswith(f"left out: {each.path}") for line, each in zip(said, (closed, record), strict=True)]
+    assert all("Permission denied" in line for line in said)

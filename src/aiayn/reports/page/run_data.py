@@ -18,6 +18,7 @@ from aiayn.evaluation.sentences import read_sentence_scores, sentence_quality
 from aiayn.evaluation.tokenization import bleu_tokenizer, is_by_character
 from aiayn.runs.attention_maps import KINDS, Weights, read_attention_maps
 from aiayn.runs.directory import RunDirectory
+from aiayn.system import files
 
 METRICS: Mapping[str, str] = {
     "val/ppl": "Perplexity on dev",
@@ -178,7 +179,7 @@ def read_attention(folder: Path) -> dict[str, Any] | None:
     Raises:
         UserError: the file holds no maps.
     """
-    paths = {int(path.stem.removeprefix("step-")): path for path in folder.glob("step-[0-9]*.json")}
+    paths = {int(path.stem.removeprefix("step-")): path for path in files.listed(folder, "step-[0-9]*.json")}
     if not paths:
         return None
     maps = read_attention_maps(paths[max(paths)])

@@ -163,7 +163,7 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None) -> Table2Rep
     Raises:
         UserError: runs of one column do not compare, or a file cannot be read.
     """
-    entries = read_results(runs) if files.is_dir(runs) else []
+    entries = read_results(runs, with_warnings=True) if files.is_dir(runs) else []
     there = runs_of(TestedRun, entries, [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS])
     chosen = choose(there, runs, scale=scale, data=data)
     ours = [Ours(list(seeds)) for _, seeds in groupby(chosen, key=lambda run: run.record.experiment)]

@@ -154,7 +154,7 @@ def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Rep
     Raises:
         UserError: seeds of one experiment do not compare, or a file cannot be read.
     """
-    entries = read_results(runs) if files.is_dir(runs) else []
+    entries = read_results(runs, with_warnings=True) if files.is_dir(runs) else []
     there = runs_of(ParserRun, entries, [f"{PREFIX}{name}" for name in ROWS])
     chosen = choose(there, runs, scale=scale, data=data)
     chosen.sort(key=lambda run: (run.treebank != WSJ, run.treebank))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ordinary_user import ordinary_user
 
 from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
@@ -181,6 +182,14 @@ SENTENCE = AttendedSentence(
 def write_maps(folder: Path, *, sentences: int = 1, step: int = 3) -> None:
     maps = AttentionMaps(checkpoint_step=step, units="tokens", sentences=[SENTENCE] * sentences)
     write_attention_maps(folder / f"step-{step}.json", maps)
+
+
+def test_maps_that_may_not_be_read_are_not_absent(tmp_path: Path) -> None:
+    folder = tmp_path / "attention"
+    assert read_attention(folder) is None
+    folder.mkdir(mode=0)
+    with pytest.raises(UserError, match=rf"^{folder}: cannot be read \(Permission denied\)"), ordinary_user():
+        read_attention(folder)
 
 
 def test_weights_are_kept_to_half_a_level(tmp_path: Path) -> None:

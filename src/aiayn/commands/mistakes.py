@@ -23,6 +23,7 @@ from aiayn.config.values import alternatives
 from aiayn.errors import UserError, error_line
 from aiayn.sweep.launchers import BASIC_SWEEPER, sweeper_of
 from aiayn.sweep.words import further_folders
+from aiayn.system import files
 
 GLOBAL_GROUPS = ("experiment", "debug", "fidelity", "sweeps")
 """Groups whose files state keys of the whole configuration."""
@@ -93,7 +94,7 @@ def _word_at_fault(error: BaseException, words: Sequence[str], attempt: Callable
 def _file_of(word: str, words: Sequence[str]) -> Path | None:
     """The file of a word that chooses an option in a folder of the user's own."""
     option = Path(key_of(word), f"{word.partition('=')[2]}.yaml")
-    return next((folder / option for folder in further_folders(words) if (folder / option).is_file()), None)
+    return next((folder / option for folder in further_folders(words) if files.is_file(folder / option)), None)
 
 
 def _text(error: BaseException) -> str:

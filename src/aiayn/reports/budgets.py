@@ -10,6 +10,7 @@ from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.ledger import read_entry
 from aiayn.runs.registrations import FOLDER, read_registration, registered_names
 from aiayn.runs.search import name_below
+from aiayn.system import files
 
 STEPS = "optimization.max_steps"
 BUDGET = (STEPS, "optimization.source_tokens", "optimization.target_tokens")
@@ -65,7 +66,7 @@ def evaluated_budgets(first: Evaluation, second: Evaluation) -> Iterator[str]:
 def _trained(evaluation: Evaluation) -> ReportedRun | None:
     """The run of an evaluation; None of an imported model, whose training is unknown."""
     record, directory = evaluation.record, evaluation.directory
-    is_known = record.imported is None and directory.config.is_file()
+    is_known = record.imported is None and files.is_file(directory.config)
     return ReportedRun(read_entry(directory), record) if is_known else None
 
 
@@ -104,7 +105,7 @@ def _row(experiment: str) -> Row | None:
 
 def _are_planned_together(first: Path, second: Path) -> bool:
     """Whether the frozen plan of a study has both runs."""
-    folder = next((above for above in first.absolute().parents if (above / FOLDER).is_dir()), None)
+    folder = next((above for above in first.absolute().parents if files.is_dir(above / FOLDER)), None)
     if folder is None:
         return False
     names = {name_below(folder, first), name_below(folder, second)}

@@ -12,6 +12,7 @@ import pytest
 import torch
 from commands import Say
 
+from aiayn.reports.attention_figure import fonts_for
 from aiayn.runs.attention_maps import AttendedSentence, read_attention_maps
 
 QUICK = ("format=svg", "kind=cross", "heads=1")
@@ -125,6 +126,16 @@ def test_what_is_left_out_is_said(draw: Say, run: Path) -> None:
     assert long_source.startswith("line 2: ")
     assert long_source.endswith(" source tokens with the end mark, more than 20 (max_length): not drawn")
     assert long_target.startswith("line 3: ")
+
+
+def test_a_script_that_no_font_has_is_named_once(draw: Say) -> None:
+    if not fonts_for(["ह"])[1]:
+        pytest.skip("a font for Devanagari is installed")
+    said = draw("the हद\nthe ह\n", "kind=encoder", "layers=1", "heads=1")
+    assert said.code == 0
+    (line,) = said.err.splitlines()
+    assert line.startswith("format=png: no installed font has Devanagari letters such as द, which are boxes")
+    assert draw("the हद\n", "kind=encoder", "layers=1", "heads=1", "format=svg").err == ""
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`aiayn attention`."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ from aiayn.system.extras import require
 
 if TYPE_CHECKING:
     from aiayn.runs.attention_maps import AttentionMaps
+
+logger = logging.getLogger("aiayn")
 
 
 def main(config: AttentionConfig) -> None:
@@ -63,7 +66,9 @@ def _pictures(
     config: AttentionConfig, maps: "AttentionMaps", folder: Path, *, layers: list[int], heads: list[int]
 ) -> Iterator[Path]:
     """Write the pictures of each sentence, and yield their paths."""
-    from aiayn.reports.attention_figure import heat_maps, lines, rendered
+    from matplotlib import rc_context
+
+    from aiayn.reports.attention_figure import fonts_for, heat_maps, lines, rendered, scripts_of
     from aiayn.runs.attention_maps import KINDS
     from aiayn.system import files
 
@@ -72,10 +77,19 @@ def _pictures(
     if config.word is not None and not any(config.word in each.queries for _, each in drawn):
         known = ", ".join(dict.fromkeys(unit for _, each in drawn for unit in each.queries))
         raise UserError(f"word={config.word}: is none of the {maps.units} that attend; choose from {known}")
+    fonts, missing = fonts_for(label for _, each in drawn for label in (*each.queries, *each.keys))
+    if missing and config.format.value == "png":
+        logger.warning(
+            "format=png: no installed font has %s letters such as %s, which are boxes in the pictures; install one, as "
+            "of Noto Sans, or state format=svg, whose text the viewer draws",
+            " and ".join(scripts_of(missing)),
+            missing[0],
+        )
     for number, each in drawn:
-        figures = {"": heat_maps(each, layers=layers, heads=heads)}
-        if config.word is None or config.word in each.queries:
-            figures[f"-layer{layers[-1] + 1}"] = lines(each, layer=layers[-1], heads=heads, word=config.word)
+        with rc_context({"font.family": fonts}):
+            figures = {"": heat_maps(each, layers=layers, heads=heads)}
+            if config.word is None or config.word in each.queries:
+                figures[f"-layer{layers[-1] + 1}"] = lines(each, layer=layers[-1], heads=heads, word=config.word)
         for suffix, figure in figures.items():
             path = folder / f"sentence-{number}-{each.kind}{suffix}.{config.format.value}"
             files.write_bytes(path, rendered(figure, config.format.value))

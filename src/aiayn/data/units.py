@@ -12,6 +12,8 @@ CONTINUES = "‿"
 """Prefix of a token that does not begin its word."""
 SPACE = "␣"
 """Label of a unit of spaces only."""
+_JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
+"""Invisible, and part of words of Persian, Hindi and others."""
 _NO_CHARACTER = re.compile(r"[\udc80-\udcff]")  # Python's surrogate escapes for bytes that are not UTF-8
 
 
@@ -61,9 +63,12 @@ def _first_of_words(tokenizer: AnyTokenizer, ids: Sequence[int]) -> list[bool]:
 def _shown(text: bytes) -> str:
     """Format bytes as a label, without leading spaces and with unprintable characters in hexadecimal."""
     stripped = text.decode(errors="surrogateescape").lstrip(" ")
+    joiners = _JOINERS if stripped.strip(_JOINERS) else ""
     return (
         "".join(
-            each if each.isprintable() else "".join(f"⟨{byte:02X}⟩" for byte in each.encode(errors="surrogateescape"))
+            each
+            if each.isprintable() or each in joiners
+            else "".join(f"⟨{byte:02X}⟩" for byte in each.encode(errors="surrogateescape"))
             for each in stripped
         )
         or SPACE

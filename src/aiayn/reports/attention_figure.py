@@ -4,13 +4,14 @@ The same weights give the same bytes. Figures are as large as their panels; `ren
 """
 
 import math
+import unicodedata
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from typing import Any, TypeVar
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import font_manager, rc_context
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm, to_rgb
@@ -59,6 +60,26 @@ FAINTEST = 0.05
 
 DPI, MOST_PIXELS = 120, 16_000
 """Pixels per inch, and on a side; matplotlib draws at most four times as many."""
+
+
+def fonts_for(labels: Iterable[str]) -> tuple[list[str], str]:
+    """Return the names of the fonts that draw labels, matplotlib's own first, and the characters that none has."""
+    own = font_manager.FontProperties()
+    missing = {*map(ord, "".join(labels))} - font_manager.get_font(font_manager.findfont(own)).get_charmap().keys()
+    names = [own.get_name()]
+    fonts = {font.name: font.fname for font in font_manager.fontManager.ttflist if font.style == "normal"}
+    for name, path in sorted(fonts.items()) if missing else ():
+        found = font_manager.get_font(path).get_charmap().keys() & missing
+        if found and not name.startswith("Last Resort"):  # which has a box for every character
+            names.append(name)
+            missing -= found
+    return names, "".join(map(chr, sorted(missing)))
+
+
+def scripts_of(characters: str) -> list[str]:
+    """Return the scripts of characters as Unicode names them, each once, as in Devanagari."""
+    first = (unicodedata.name(each, "unnamed").split()[0] for each in characters)
+    return list(dict.fromkeys(each if each == "CJK" else each.title() for each in first))
 
 
 def heat_maps(attention: Map, *, layers: Sequence[int], heads: Sequence[int]) -> Figure:
@@ -166,7 +187,7 @@ def _draw_lines(
 
 
 def rendered(figure: Figure, file_format: str) -> bytes:
-    """A figure as a png or svg file. In a png, characters that matplotlib's font lacks are boxes."""
+    """A figure as a png or svg file. In a png, characters that no font has are boxes; see `fonts_for`."""
     stream = BytesIO()
     settings: dict[Any, Any] = {"svg.hashsalt": "aiayn", "svg.fonttype": "none"}  # text stays text
     details: dict[str, Any] = {"metadata": {"Date": None}}

@@ -1,5 +1,6 @@
 """Labels of tokens: lossless, with visible borders, for any output of a model."""
 
+import re
 import unicodedata
 from itertools import pairwise
 
@@ -63,7 +64,10 @@ def test_any_output_has_printable_labels(tokenizer: SubwordTokenizer, text: str,
         assert words.starts[:1] == tokens.starts[:1]
         for units in (tokens, words):
             assert len(units.labels) == len(units.starts)
-            assert all(label and label.isprintable() for label in units.labels)
+            assert all(
+                re.sub("(?<=.)[\u200c\u200d]|[\u200c\u200d](?=.)", "", label).isprintable() for label in units.labels
+            )
+            assert all(units.labels)
         begins = [place for place, label in enumerate(tokens.labels) if not label.startswith(CONTINUES)]
         assert set(begins) <= set(words.starts)
 
@@ -88,3 +92,13 @@ def test_labels_of_an_example() -> None:
 
 def test_no_tokens_have_no_units(tokenizer: SubwordTokenizer) -> None:
     assert token_units(tokenizer, []) == word_units(tokenizer, []) == Units([], [])
+
+
+def test_words_with_marks_and_joiners_are_whole_labels() -> None:
+    lines = ["वह दिन क्\u200dष है।", "ป่าอยู่ไกล ป้า", "می\u200cخواهم"] * 20
+    learned = SubwordTokenizer.train(lines, vocabulary_size=300, kind="byte_pair")
+    for line, words in zip(
+        lines, (["वह", "दिन", "क्\u200dष", "है", "।"], ["ป่าอยู่ไกล", "ป้า"], ["می\u200cخواهم"]), strict=False
+    ):
+        (ids,) = learned.encode_batch([line])
+        assert word_units(learned, ids).labels == words

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from aiayn.reports.attention_figure import DPI, FAINTEST, SHADES, heat_maps, lines, rendered
+from aiayn.reports.attention_figure import DPI, FAINTEST, SHADES, fonts_for, heat_maps, lines, rendered, scripts_of
 from aiayn.runs.attention_maps import Map
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -103,3 +103,11 @@ def test_characters_without_a_glyph_and_long_sentences_are_drawn() -> None:
     for figure in (heat_maps(long, layers=[0], heads=[0, 1]), lines(long, layer=0, heads=[0, 1])):
         picture = Image.open(BytesIO(rendered(figure, "png")))
         assert max(picture.size) < 26 * DPI
+
+
+def test_characters_that_no_font_has_are_found_and_their_scripts_named() -> None:
+    names, missing = fonts_for(["the", "Hund", "שלום", "⟨eos⟩", "‿ing", "…"])
+    assert (names, missing) == (["DejaVu Sans"], "")
+    names, missing = fonts_for(["the \U0010fffd", "\U0010fffc"])
+    assert (names, missing) == (["DejaVu Sans"], "\U0010fffc\U0010fffd"), "no box of the last resort"
+    assert scripts_of("हदप水\u3042\u1200") == ["Devanagari", "CJK", "Hiragana", "Ethiopic"]

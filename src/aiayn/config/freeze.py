@@ -1,5 +1,6 @@
 """Composed configuration -> typed dataclass -> the frozen file that every process of a run reads."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,14 +12,25 @@ from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.identity import LATER_KEYS, flatten
 from aiayn.config.model_schema import MODEL_TYPES, ModelKind
 from aiayn.config.schema import TOKENIZER_TYPES, TokenizerKind, TrainConfig
+from aiayn.config.validation import validate_sizes
 from aiayn.config.values import check_values
 from aiayn.errors import UserError
 from aiayn.system import files
+from aiayn.system.documents import DEEPEST, MOST_BITS
 
 Config = TypeVar("Config")
 
 LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """PyYAML may lack libyaml, which is seven times faster."""
+
+GROUPS = {field.name for field in dataclasses.fields(TrainConfig)} - {"seed", "force", "init_from"} | {"identity.typed"}
+"""Keys of a configuration that have keys of their own."""
+
+MOST_VALUES = 100_000
+"""Values of one level of a configuration: aliases of YAML can make any number of few."""
+
+MOST_LETTERS = 200
+"""Shown of an error of YAML."""
 
 
 def to_dataclass(composed: DictConfig, kind: type[Config]) -> Config:
@@ -43,7 +55,10 @@ def frozen_text(config: TrainConfig) -> str:
 
 
 def load_config(path: Path) -> TrainConfig:
-    """Read a frozen configuration; UserError if it is missing or not one of this version."""
+    """Read a frozen configuration; UserError if it is missing, not one of this version, or breaks a rule of its values.
+
+    A class of the user's own is not looked for: the one who needs it does.
+    """
     content = frozen_content(path)
     for group, name, value in ((*key.split("."), value) for key, value in LATER_KEYS.items()):
         if isinstance(content.get(group), dict):
@@ -54,25 +69,63 @@ def load_config(path: Path) -> TrainConfig:
         schema.tokenizer = OmegaConf.structured(TOKENIZER_TYPES[TokenizerKind[content["tokenizer"]["kind"]]])
         schema.model = OmegaConf.structured(MODEL_TYPES[ModelKind[content["model"]["kind"]]])
         config = OmegaConf.to_object(OmegaConf.merge(schema, content))
-    except (OmegaConfBaseException, KeyError, TypeError) as error:
-        raise UserError(
-            f"{path}: not a configuration of this version ({str(error).splitlines()[0]}); check out its commit"
-        ) from None
+    except (OmegaConfBaseException, KeyError, TypeError, ValueError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise UserError(f"{path}: not a configuration of this version ({reason}); check out its commit") from None
     assert isinstance(config, TrainConfig)
+    try:
+        check_values(config)
+        validate_sizes(config)
+    except UserError as error:
+        raise UserError(f"{path}: {error}; restore the file") from None
     return config
 
 
 def frozen_content(path: Path) -> dict[str, Any]:
-    """A frozen configuration as plain containers, not compared with the schema; UserError if it cannot be read."""
+    """A frozen configuration as plain containers, not compared with the schema; UserError if it cannot be read.
+
+    Its values are plain, and its groups are mappings.
+    """
     try:
-        content = yaml.load(files.read_text(path), Loader=LOADER)  # noqa: S506 (both are safe)
+        content: dict[str, Any] = yaml.load(files.read_text(path), Loader=LOADER)  # noqa: S506 (both are safe)
+        _check_plain(content)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{path}: not a configuration ({str(error).splitlines()[0]}); restore the file") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: not a configuration (no mapping); restore the file")
+    except UserError:
+        raise
+    except RecursionError:
+        raise UserError(f"{path}: not a configuration (nested too deep); restore the file") from None
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
+        reason = " ".join(str(error).split())[:MOST_LETTERS]
+        raise UserError(f"{path}: not a configuration ({reason}); restore the file") from None
     return content
+
+
+def _check_plain(content: Any) -> None:
+    """Refuse what no frozen configuration has; TypeError, ValueError, or RecursionError of deep nesting."""
+    if not isinstance(content, dict):
+        raise TypeError("no mapping")
+    identity = content.get("identity")
+    typed = {"identity.typed": identity.get("typed")} if isinstance(identity, dict) else {}
+    for key, value in {**content, **typed}.items():
+        if key in GROUPS and not isinstance(value, dict | None):
+            raise TypeError(f"{key}={value}: must be a group of values")
+    left: list[tuple[str, Any]] = [("", content)]
+    depth = 0
+    while left:
+        if (depth := depth + 1) > DEEPEST or len(left) > MOST_VALUES:
+            raise RecursionError
+        left = [
+            (f"{key}.{name}" if key else str(name), entry)
+            for key, value in left
+            if isinstance(value, dict | list)
+            for name, entry in (value.items() if isinstance(value, dict) else enumerate(value))
+        ]
+        for key, value in left:
+            if not isinstance(value, dict | list | str | int | float | None):
+                raise TypeError(f"{key}={value}: a {type(value).__name__}, which no setting is")
+            if isinstance(value, int) and value.bit_length() > MOST_BITS:
+                raise ValueError(f"{key}: has more than 64 bits")
 
 
 def plain(config: TrainConfig) -> dict[str, Any]:

@@ -47,25 +47,35 @@ def validate(config: TrainConfig) -> None:
         raise UserError(f"trainer.min_steps={least}: must be at most optimization.max_steps={last}, or null")
     if least is not None and config.optimization.patience is not None:
         raise UserError(f"trainer.min_steps={least}: would train on after optimization.patience; leave one of them out")
-    validate_model(config.model)
-    _validate_lengths(config)
+    _validate_plugins(config.model)
+    validate_sizes(config)
     if config.launch.compile and not isinstance(config.model, TransformerConfig):
         kind = config.model.kind
         raise UserError(f"launch.compile=true: made for model.kind=transformer, not {kind}; leave it out")
     if config.launch.static_shapes and not config.launch.compile:
         raise UserError("launch.static_shapes=true: is for launch.compile=true; add that, or leave it out")
     _validate_averaging(config)
-    validate_constrained(config)
     validate_bleu(config)
     validate_data(config.data)
-    validate_vocabulary(config)
     validate_wandb(config.logger)
     validate_callbacks(config)
 
 
+def validate_sizes(config: TrainConfig) -> None:
+    """Check the sizes of model, sentences and vocabulary, of a loaded configuration, too."""
+    _validate_sizes_of_model(config.model)
+    _validate_lengths(config)
+    validate_constrained(config)
+    validate_vocabulary(config)
+
+
 def validate_model(model: ModelConfig) -> None:
-    """Check the sizes of a model."""
+    """Check a model's classes and sizes."""
     _validate_plugins(model)
+    _validate_sizes_of_model(model)
+
+
+def _validate_sizes_of_model(model: ModelConfig) -> None:
     if isinstance(model, ConvolutionalConfig) and model.kernel_size % 2 == 0:
         raise UserError(f"model.kernel_size={model.kernel_size}: must be odd, so that each position is at a centre")
     if isinstance(model, RecurrentConfig) and model.d_model % 2:

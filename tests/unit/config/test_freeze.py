@@ -1,12 +1,18 @@
 """A frozen configuration is read back as the same dataclass; other files are refused in one line."""
 
+import tempfile
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_content, frozen_text, load_config, plain, to_dataclass
-from aiayn.config.identity import LATER_KEYS, configuration_hash
+from aiayn.config.identity import LATER_KEYS, configuration_hash, run_settings
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 
@@ -56,3 +62,89 @@ def test_a_file_of_another_version_is_read_as_plain_values(tmp_path: Path) -> No
     path = tmp_path / "config.yaml"
     path.write_text("model: {d_model: 8}\nlong_gone: 1\n")
     assert frozen_content(path) == {"model": {"d_model": 8}, "long_gone": 1}
+
+
+@cache
+def frozen() -> str:
+    return frozen_text(to_dataclass(compose_command("train", []), TrainConfig))
+
+
+def refusal(text: str) -> str:
+    """The message, without the path, with which a configuration is not loaded."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "config.yaml"
+        path.write_text(text)
+        with pytest.raises(UserError, match=rf"^{path}: [^\n]+$") as error:
+            load_config(path)
+    return str(error.value).removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x: 2020-99-99", "not a configuration (month must be in 1..12"),
+        ("x: 2020-01-01", "not a configuration (x=2020-01-01: a date, which no setting is)"),
+        ("x: !!binary aaaa", "not a configuration (x=b'i\\xa6\\x9a': a bytes"),
+        ("x: !!set {a, b}", "not a configuration (x={"),
+        (f"x: {6000 * '9'}", "not a configuration (Exceeds the limit"),
+        (f"x: {400 * '9'}", "not a configuration (x: has more than 64 bits)"),
+        (f"x: {5000 * '['}{5000 * ']'}", "not a configuration (while increasing"),
+        ("x: &a\n  b: *a", "not a configuration (nested too deep)"),
+        ("\n".join(f"x{n}: &x{n} [{', '.join([f'*x{n - 1}' if n else '1'] * 9)}]" for n in range(9)), "not a conf"),
+        ("identity: [1]", "not a configuration (identity=[1]: must be a group of values)"),
+        ("identity: {typed: 3}", "not a configuration (identity.typed=3: must be a group of values)"),
+        ("data: grammar", "not a configuration (data=grammar: must be a group of values)"),
+    ],
+)
+def test_values_that_no_configuration_has_are_refused(text: str, said: str) -> None:
+    assert refusal(text).startswith(said)
+
+
+def test_a_loaded_configuration_is_judged_as_a_composed_one() -> None:
+    def changed(group: str, key: str, value: object) -> str:
+        content = yaml.safe_load(frozen())
+        content[group][key] = value
+        return refusal(yaml.safe_dump(content))
+
+    assert changed("model", "d_model", 0) == "model.d_model=0: must be at least 1; restore the file"
+    assert changed("model", "d_model", 10**18).startswith("model.d_model=1000000000000000000: must be at most ")
+    assert changed("model", "max_positions", 1).startswith("model.max_positions=1: must be at least data.max_length=")
+    assert changed("data", "max_length", 10**9).startswith("data.max_length=1000000000: a sentence this long")
+    assert changed("optimization", "max_steps", 1.5).startswith("not a configuration of this version (")
+
+
+def test_what_is_no_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").mkdir()
+    with pytest.raises(UserError, match=rf"^{tmp_path}/config.yaml: cannot be read \(Is a directory\)"):
+        load_config(tmp_path / "config.yaml")
+
+
+def places(content: Any) -> list[tuple[Any, Any]]:
+    """Every container below a plain value with each of its keys."""
+    keys = content if isinstance(content, dict) else range(len(content) if isinstance(content, list) else 0)
+    return [place for key in keys for place in ((content, key), *places(content[key]))]
+
+
+OTHERS: list[Any] = [None, True, 0, -1, 7, 1.5, 10**20, float("nan"), float("inf"), "text", "", "${seed}", "${nothing}"]
+OTHERS += ["a\nb", [], {}, [1], {"a": 1}, [[]], {"a": {"b": None}}, {1: 2}]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_another_value_anywhere_is_loaded_or_refused_in_one_line(data: st.DataObject) -> None:
+    content = yaml.safe_load(frozen())
+    container, key = data.draw(st.sampled_from(places(content)))
+    container[key] = data.draw(st.sampled_from(OTHERS))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "config.yaml"
+        path.write_text(yaml.safe_dump(content))
+        try:
+            found = frozen_content(path)
+            assert configuration_hash(found, fidelity="paper")
+            assert run_settings(found, fidelity="paper")
+            load_config(path)
+            return
+        except UserError as error:
+            message = str(error)
+        assert message.startswith(f"{path}: ")
+        assert "\n" not in message

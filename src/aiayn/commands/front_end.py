@@ -311,5 +311,7 @@ def _print_error_once(message: str) -> None:
 
 def _print_error(message: str) -> None:
     line = " ".join(message.split())
-    speaker = f"aiayn: rank {rank}:" if (rank := processes.rank()) else "aiayn:"
-    say(f"{speaker} {line}")
+    rank = 0
+    with suppress(UserError):  # of the environment, which the message names
+        rank = processes.rank()
+    say(f"aiayn: rank {rank}: {line}" if rank else f"aiayn: {line}")

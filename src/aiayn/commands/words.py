@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,6 +14,10 @@ from aiayn.system.output_format import Format
 
 HOME = re.compile(r"^([^=]+=['\"]?)~(?=/)")
 """The start of an override whose value is a path below ~: shells expand it only at the start of a word."""
+
+
+HOME_OF = re.compile(r"^[^=]+=(['\"]?)(?P<path>~[^'\"]*)\1$")
+"""An override whose value begins with ~, or ~ and a user's name."""
 
 
 class Words(argparse.Namespace):
@@ -76,7 +81,7 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
         raise UserError("--package: chooses what --cfg shows; state --cfg job as well")
     if nouns and not parsed.help:
         parsed.overrides = _with_noun(verb, [_field(word) for word in parsed.overrides], nouns)
-    parsed.overrides = [HOME.sub(lambda start: start[1] + str(Path.home()), word) for word in parsed.overrides]
+    parsed.overrides = [_at_home(word) for word in parsed.overrides]
     if has_json:
         parsed.format, parsed.overrides = split_format(parsed.overrides, has_folder=verb == "replay")
     if parsed.config_dir:
@@ -85,6 +90,15 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
         files.listed(parsed.config_dir)  # refuses a folder that cannot be read, of which Hydra says nothing
         parsed.overrides.append(f"hydra.searchpath=['file://{parsed.config_dir.absolute()}']")
     return parsed
+
+
+def _at_home(word: str) -> str:
+    """A word with the home folder in place of ~; UserError if its value begins with ~ and an unknown user."""
+    home = os.path.expanduser("~")  # noqa: PTH111 (Path.home() raises where it is unknown)
+    word = HOME.sub(lambda start: start[1] + home, word)
+    if (found := HOME_OF.match(word)) and os.path.expanduser(found["path"]) == found["path"]:  # noqa: PTH111
+        raise UserError(f"{word}: there is no home folder {found['path'].split('/')[0]}; state the path in full")
+    return word
 
 
 def _field(word: str) -> str:

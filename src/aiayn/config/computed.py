@@ -1,5 +1,6 @@
 """Keys that are computed and not stated: kinds, the run's identity, Hydra's folders."""
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import PurePath
@@ -51,6 +52,8 @@ def check_computed_keys(composed: DictConfig, verb: str, overrides: Sequence[str
         if not isinstance(chosen, dict):
             stated = "null" if chosen is None else chosen
             raise UserError(f"hydra.{group}={stated}: a group of Hydra; state hydra/{group}=<option>, or leave it out")
+    for group, option in composed.hydra.runtime.choices.items():
+        _check_spelling(group, option)
     swept = _unresolved(composed, "hydra.sweeper").get("params") or {}
     words = [*overrides, *(f"{key}={value}" for key, value in swept.items())]
     for word in words:
@@ -62,6 +65,12 @@ def check_computed_keys(composed: DictConfig, verb: str, overrides: Sequence[str
     for key in FOLDERS:
         if _unresolved(composed, key) != _unresolved(_files_of(verb), key):
             raise UserError(f"{key}={_unresolved(composed, key)}: {_remedy(key, verb)}")
+
+
+def _check_spelling(group: str, option: Any) -> None:
+    """Refuse another spelling of an option, such as table3//base.yaml: the run would have another name."""
+    if isinstance(option, str) and option != (normal := re.sub("/+", "/", option).removesuffix(".yaml")):
+        raise UserError(f"{group}={option}: its name is {normal}; state {group}={normal}")
 
 
 def key_of(word: str) -> str:
@@ -121,6 +130,7 @@ def check_computed(config: TrainConfig) -> None:
         raise UserError(f"data.kind={data.kind}: the kind follows from the group; state data={option} instead")
     for name in ("experiment", "scale", "fidelity"):
         value = str(getattr(identity, name))
+        _check_spelling(name, value)
         if PurePath(value).is_absolute() or {".", ".."} & {*value.split("/")}:
             raise UserError(f"{name}={value}: leads out of the group; name a file of it, with --config-dir for yours")
     if identity.sweep and len(identity.sweep) > LONGEST_SWEEP:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -163,6 +164,8 @@ def _check_text(key: str, value: str, hint: Any) -> None:
         raise UserError(f"{key}={value}: {expected}")
     if not is_utf8(value):
         raise UserError(f"{key}={value!r}: is not UTF-8; rename the file or folder")
+    if value.startswith("~") and os.path.expanduser(value) == value:  # noqa: PTH111 (Path.expanduser() raises)
+        raise UserError(f"{key}={value}: there is no home folder {value.split('/')[0]}; state the path in full")
     if not value.isprintable():
         raise UserError(f"{key}={value!r}: holds a line break or another control character; leave it out")
 

@@ -37,7 +37,7 @@ def job_id() -> str | None:
 
 def restarts() -> int:
     """How often Slurm has restarted this process's job."""
-    return int(os.environ.get("SLURM_RESTART_COUNT", "0"))
+    return processes.stated_number("SLURM_RESTART_COUNT", 0)
 
 
 def set_rendezvous() -> None:
@@ -49,7 +49,7 @@ def set_rendezvous() -> None:
         os.environ["MASTER_ADDR"] = address(first_node(nodes))
     os.environ.setdefault("MASTER_PORT", str(port(os.environ["SLURM_JOB_ID"])))
     # Lightning requires it; jobs started with --ntasks do not have it.
-    per_node = processes.group_size() // int(os.environ.get("SLURM_STEP_NUM_NODES", "1"))
+    per_node = processes.group_size() // max(1, processes.stated_number("SLURM_STEP_NUM_NODES", 1))
     os.environ.setdefault("SLURM_NTASKS_PER_NODE", str(per_node))
 
 

@@ -33,7 +33,7 @@ def by_torchrun() -> bool:
 def by_srun() -> bool:
     """Whether Slurm started this process as one of several tasks of a job step."""
     # A batch script has SLURM_NTASKS too, but not this variable.
-    return not by_torchrun() and int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) > 1
+    return not by_torchrun() and stated_number("SLURM_STEP_NUM_TASKS", 1) > 1
 
 
 def is_rank() -> bool:
@@ -42,8 +42,12 @@ def is_rank() -> bool:
 
 
 def rank() -> int:
-    """This process's rank in its group; 0 without one."""
-    return _of_group("RANK", "SLURM_PROCID", 0)
+    """This process's rank in its group; 0 without one. UserError if the group has no such rank."""
+    number, size = _of_group("RANK", "SLURM_PROCID", 0), group_size()
+    if number >= size:
+        names = ("RANK", "WORLD_SIZE") if by_torchrun() else ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")
+        raise UserError(f"{names[0]}={number}: {names[1]}={size} has ranks 0 to {size - 1}; correct these variables")
+    return number
 
 
 def local_rank() -> int:
@@ -57,7 +61,15 @@ def group_size() -> int:
 
 
 def _of_group(torchrun: str, slurm: str, default: int) -> int:
-    return int(os.environ.get(torchrun if by_torchrun() else slurm, default)) if is_rank() else default
+    return stated_number(torchrun if by_torchrun() else slurm, default) if is_rank() else default
+
+
+def stated_number(variable: str, default: int) -> int:
+    """The whole number in an environment variable of torchrun or Slurm; UserError if it is none."""
+    value = os.environ.get(variable, str(default))
+    if not re.fullmatch(r"[0-9]{1,9}", value):
+        raise UserError(f"{variable}={value}: must be a whole number, as torchrun or srun set it; correct or unset it")
+    return int(value)
 
 
 def stated_devices(trainer: Mapping[str, Any]) -> int | list[int] | None:

@@ -11,7 +11,8 @@ from typing import Any, TypeVar, final
 import torch
 import torch.distributed as dist
 
-from aiayn.errors import RunFailedError
+from aiayn.errors import RunFailedError, UserError
+from aiayn.system.processes import stated_number
 
 STORE = "AIAYN_STORE"
 """Environment variable: the file store of one host's ranks; without it they use MASTER_ADDR and MASTER_PORT."""
@@ -110,10 +111,11 @@ def _store(rank: int, size: int, timeout: timedelta) -> Any:
         store = stores.FileStore(path, size)
         store.set_timeout(timeout)
         return store
+    _stated("MASTER_PORT")
     is_torchruns = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
     store = stores.TCPStore(
-        os.environ["MASTER_ADDR"],
-        int(os.environ["MASTER_PORT"]),
+        _stated("MASTER_ADDR"),
+        stated_number("MASTER_PORT", 0),
         size,
         is_master=rank == 0 and not is_torchruns,
         timeout=timeout,
@@ -121,6 +123,13 @@ def _store(rank: int, size: int, timeout: timedelta) -> Any:
     )
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     return stores.PrefixStore(f"aiayn-{attempt}", store)
+
+
+def _stated(variable: str) -> str:
+    value = os.environ.get(variable)
+    if not value:
+        raise UserError(f"{variable}: is not set, so that the ranks cannot meet; start them by torchrun or srun")
+    return value
 
 
 def _rendezvous(store: Any, size: int, timeout_seconds: int) -> None:

@@ -164,3 +164,24 @@ def test_a_long_name_of_a_multirun_is_cut_but_stays_unique(aiayn: CommandLine, m
         names.add(os.environ[SWEEP_VARIABLE])
     assert len(names) == 2
     assert max(map(len, names)) <= 120
+
+
+@pytest.mark.parametrize(
+    ("word", "complaint"),
+    [
+        ("experiment=table3/base.yaml", "experiment=table3/base.yaml: its name is table3/base; state experiment="),
+        ("experiment=table3//base", "experiment=table3//base: its name is table3/base; state experiment=table3/base"),
+        ("data=grammar.yaml", "data=grammar.yaml: its name is grammar; state data=grammar"),
+        ("sweeps=table3.yaml", "sweeps=table3.yaml: its name is table3; state sweeps=table3"),
+        ("paths.runs='~no one/x'", "paths.runs='~no one/x': there is no home folder ~no one; state"),
+        ("output='~no one'", "output='~no one': there is no home folder ~no one; state the path in full"),
+    ],
+)
+def test_an_option_has_one_spelling_and_a_home_folder_exists(aiayn: CommandLine, word: str, complaint: str) -> None:
+    assert aiayn("train", word).refuses_by(complaint)
+
+
+def test_a_wrong_variable_of_slurm_is_a_line(aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "abc")
+    assert aiayn("train", "model.d_model=x").refuses_by("")
+    assert aiayn("nothing").refuses_by("nothing: no such verb")

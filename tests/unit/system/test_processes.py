@@ -142,3 +142,22 @@ def test_a_zombie_is_not_alive() -> None:
     assert not machine.is_alive(child.pid)
     child.communicate()
     assert not machine.is_alive(child.pid)
+
+
+@pytest.mark.parametrize(
+    ("variables", "complaint"),
+    [
+        ({"SLURM_STEP_NUM_TASKS": "abc"}, "SLURM_STEP_NUM_TASKS=abc: must be a whole number"),
+        ({"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": ""}, "SLURM_PROCID=: must be a whole number"),
+        ({"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "2", "RANK": "-1"}, "RANK=-1: must be a whole number"),
+        ({"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "2", "RANK": "5"}, "RANK=5: WORLD_SIZE=2 has ranks 0 to 1"),
+        ({"TORCHELASTIC_RUN_ID": "1", "WORLD_SIZE": "0", "RANK": "0"}, "RANK=0: WORLD_SIZE=0 has ranks"),
+    ],
+)
+def test_a_wrong_variable_of_a_group_is_named(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], complaint: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UserError, match=f"^{complaint}"):
+        processes.rank()

@@ -168,3 +168,16 @@ def test_other_data_under_the_same_configuration_is_refused(
     assert "restore the corpus" in shown
     (tmp_path / "train.source").write_text("".join(f"source sentence {i} of train\n" for i in range(40)))
     assert train(*command, corpus="text_files") == 0
+
+
+def test_a_best_checkpoint_that_a_kill_left_beside_a_better_one_is_removed(train: Train, tmp_path: Path) -> None:
+    """The newer one was written after the state to resume from; the older one was to be removed next."""
+    assert train() == 0
+    run = only_run(tmp_path / "runs")
+    best = {step: run / "checkpoints" / f"best-{step:07d}.ckpt" for step in (6, 12)}
+    record = read_record(run / "run.json")
+    record.status, record.scores, record.ended = Status.interrupted, {}, None
+    record.write(run / "run.json")
+    shutil.copy(best[12], best[6])
+    assert train() == 0
+    assert [path.is_file() for path in best.values()] == [False, True]

@@ -26,7 +26,7 @@ from aiayn.system.allocator import keep_memory
 from aiayn.system.orphans import end_with_parent
 from aiayn.system.progress import LineHandler
 from aiayn.system.quiet import quiet_libraries
-from aiayn.system.resource_errors import disk_errors_explained
+from aiayn.system.resource_errors import disk_errors_explained, file_errors_explained
 from aiayn.system.signals import signals_as_interrupts
 from aiayn.system.tf32 import allow_tf32
 from aiayn.training.process_group import LostRankError, joined
@@ -168,7 +168,7 @@ def main() -> int:
     prefix = f"rank {rank}: " if rank else ""
     logging.basicConfig(level=logging.INFO, format=f"{prefix}%(message)s", handlers=[LineHandler()])
     try:
-        with signals_as_interrupts():
+        with signals_as_interrupts(), file_errors_explained():
             register()
             run(load_config(directory.config), directory, command=command)
         code = 0

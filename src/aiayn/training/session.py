@@ -180,9 +180,10 @@ class TrainingSession:
             self._remove_orphaned(newest=last)
 
     def _remove_orphaned(self, *, newest: Path) -> None:
-        """Remove checkpoints of earlier attempts that no callback has in its list; of the best ones, worse ones alone.
+        """Remove checkpoints of earlier attempts that no callback has in its list, and more best ones than are kept.
 
-        A kill after a new best checkpoint was written leaves the older one, of which the callback's state says nothing.
+        A kill after a new best checkpoint was written leaves the older one, too. The state to resume from may be from
+        before, and knows the older one alone: the metrics decide.
         """
         callbacks = [each for each in self._trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint)]
         if not self._trainer.is_global_zero or any(each.monitor is None for each in callbacks):
@@ -191,13 +192,12 @@ class TrainingSession:
         for path in self.checkpoints.glob("step-*.ckpt"):
             if path != newest and path.name not in known:
                 path.unlink(missing_ok=True)
-        perplexities = self._directory.validation_perplexities()
-        for callback in callbacks:
-            if callback.monitor == "val/ppl" and 0 < callback.save_top_k <= len(callback.best_k_models):
-                worst = max(float(value) for value in callback.best_k_models.values())
-                for step, path in self._directory.steps("best").items():
-                    if path.name not in known and perplexities.get(step, 0.0) > worst:
-                        path.unlink(missing_ok=True)
+        numbers = [each.save_top_k for each in callbacks if each.monitor == "val/ppl"]
+        if len(numbers) == 1 and numbers[0] > 0:
+            perplexities = self._directory.validation_perplexities()
+            best = {step: path for step, path in self._directory.steps("best").items() if step in perplexities}
+            for step in sorted(best, key=lambda step: (perplexities[step], -step))[numbers[0] :]:
+                best[step].unlink(missing_ok=True)
 
     def _callbacks(self, config: TrainConfig, directory: RunDirectory) -> Iterator[Callback]:
         """All callbacks in the order of their calls; Lightning puts those that write whole checkpoints last."""

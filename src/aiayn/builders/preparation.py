@@ -57,6 +57,7 @@ def prepare_in_cache(config: TrainConfig, *, trained_on: str | None = None) -> P
         corpus.check_sizes({split: data.pairs_given(split) for split in SPLITS})
     if processes.rank() == 0:
         _warn_of_long_sentences(data)
+        _warn_of_cut_outputs(data, config.decoding.max_extra_length)
     return Preparation(data, was_there=not bar.stage, seconds=time.perf_counter() - started)
 
 
@@ -100,6 +101,24 @@ def _warn_of_long_sentences(data: PreparedData) -> None:
                 side,
                 tokens / limit,
                 limit,
+            )
+
+
+def _warn_of_cut_outputs(data: PreparedData, extra: int) -> None:
+    """Warn of references of dev and test that are longer than an output may be."""
+    for split in HELD_OUT:
+        prepared = data.split(split)
+        beyond = prepared.target.lengths.astype(int) - prepared.source.lengths
+        if number := int((beyond > extra).sum()):
+            logger.warning(
+                "decoding.max_extra_length=%s: outputs end at source tokens + %s, and %s of %s references of %s are "
+                "longer; %s is enough for all",
+                extra,
+                extra,
+                f"{number:,}",
+                f"{len(prepared):,}",
+                split,
+                int(beyond.max()),
             )
 
 

@@ -90,9 +90,10 @@ class Scorer:
             if self.group.is_leader:
                 files.require_folder(self.directory.path)
                 path = self._write_hypotheses(split, name, found)
-                scores[name] = result = self._score_file(path, split, likelihoods, started=started)
+                scores[name] = result = self._score_file(path, split, likelihoods, found, started=started)
                 shown = f"{result.quality_name} {result.quality.score:.2f}"
-                logger.info("%s: %s, PPL %.2f on %d sentences", name, shown, result.ppl, result.sentences)
+                limit = f"; {result.limit_remark}" if result.limit_remark else ""
+                logger.info("%s: %s, PPL %.2f on %d sentences%s", name, shown, result.ppl, result.sentences, limit)
                 if remark := doubt(result.bleu, result.chrf):
                     logger.warning("%s: %s", name, remark)
         if scores:
@@ -155,7 +156,15 @@ class Scorer:
         files.write_text(path, "".join(f"{text}\n" for text in best_texts(found, tokenizer)))
         return path
 
-    def _score_file(self, path: Path, split: PreparedSplit, likelihoods: Likelihoods, *, started: float) -> SplitScores:
+    def _score_file(
+        self,
+        path: Path,
+        split: PreparedSplit,
+        likelihoods: Likelihoods,
+        found: list[list[Hypothesis]],
+        *,
+        started: float,
+    ) -> SplitScores:
         """Score the hypotheses in a file, and write the scores of each sentence beside it."""
         hypotheses = path.read_text(encoding="utf-8").split("\n")[:-1]
         name = path.name.partition(".")[0]
@@ -189,6 +198,7 @@ class Scorer:
             hypotheses=str(path.relative_to(self.directory.path)),
             engine=self.ensemble or "torch",
             search=RecordedSearch(**settings),
+            cut_short=sum(not best.finished for best, *_ in found),
             commit=code.commit,
             dirty=code.dirty,
             patch=code.patch,

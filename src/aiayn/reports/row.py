@@ -85,6 +85,7 @@ def footer(record: Record) -> str:
         several = f"the mean of {len(averaged)} checkpoints, of steps {averaged[0]:,} to {averaged[-1]:,}"
         lines.append(f"weights: {several if len(averaged) > 1 else f'of step {averaged[0]:,}'}")
     lines.append(f"{dev.quality_name}: {dev.quality.signature}")
+    lines += [f"{split}: {each.limit_remark}" for split, each in record.scores.items() if each.limit_remark]
     if compared_row(record) is not None:
         lines.append(COMPARABILITY)
     speed = f", {record.tokens_per_second:,.0f} tokens/s" if record.tokens_per_second else ""
@@ -115,6 +116,7 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str, title: str | No
         lines.append(f"{split}: {Path(run) / result.hypotheses}")
         others = [f"{name} {value}" for name, value in zip(result.shown, values, strict=True)][in_table.stop :]
         lines += [f"{split}: {', '.join(others)}"] if others else []
+        lines += [f"{split}: {result.limit_remark}"] if result.limit_remark else []
     output = console()
     print_text(title or run, output)
     print_table(table, output)

@@ -92,7 +92,8 @@ def _scores(record: Record) -> Iterator[str]:
         names[score.signature].append(name)
     yield "\n".join(f"- {', '.join(alike)}: `{signature}`" for signature, alike in names.items())
     doubts = (doubt(result.bleu, result.chrf) for result in record.scores.values())
-    yield from dict.fromkeys(filter(None, doubts))
+    limits = (f"{split}: {remark}" for split, each in record.scores.items() if (remark := each.limit_remark))
+    yield from dict.fromkeys([*filter(None, doubts), *limits])
     if any(result.matrix for result in record.scores.values()):
         yield markdown_table(definitions({split: result.by_definition for split, result in record.scores.items()}))
 

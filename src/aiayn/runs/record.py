@@ -105,6 +105,8 @@ class SplitScores:
     """The same hypotheses by other definitions, by the names of `aiayn.evaluation.matrix.TITLES`."""
     brackets: RecordedBrackets | None = None
     search: RecordedSearch | None = None
+    cut_short: int | None = None
+    """Outputs that reached their limit, source tokens + `search.max_extra_length`; None: not counted."""
     commit: str | None = None
     """Of the code that scored; None outside a checkout."""
     dirty: bool | None = None
@@ -119,6 +121,17 @@ class SplitScores:
     def code(self) -> Code:
         """The code that scored."""
         return Code(self.commit, self.dirty, self.patch)
+
+    @property
+    def limit_remark(self) -> str | None:
+        """A remark on outputs that reached their limit; None if there are none."""
+        if not self.cut_short or self.search is None:
+            return None
+        verb = "output reaches" if self.cut_short == 1 else "outputs reach"
+        return (
+            f"{self.cut_short:,} {verb} the limit of source tokens + {self.search.max_extra_length} "
+            "(decoding.max_extra_length)"
+        )
 
     @property
     def checkpoint(self) -> str:

@@ -1,12 +1,14 @@
 """A record of another folder is replayed bit-identically, what differs is named, and the original stays."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Find, Finished, Say, Train
+from commands import Find, Finished, Said, Say, Train
+from omegaconf import OmegaConf
 from run_files import assert_same_end, runs_below
 
 from aiayn import reports
@@ -284,3 +286,75 @@ def test_a_damaged_evaluation_is_refused_before_training(record: Path, say: Say,
     assert said.refuses_by(str(path)), said.err
     assert said.err.endswith("; restore the file, or remove it\n")
     assert not (tmp_path / "replays").exists()
+
+
+def refused(said: Said, record: Path, reason: str, before: dict[str, bytes]) -> None:
+    """One line, and nothing changed in the folder that has the record."""
+    assert (said.code, said.err.count("\n"), said.out) == (2, 1, ""), said.err
+    assert re.search(reason, said.err), said.err
+    assert contents(record.parents[3]) == before
+
+
+@pytest.mark.parametrize("mode", ["score", "train"])
+@pytest.mark.parametrize("place", ["../../../../../victim/dev.hypotheses.txt", "{}/victim/dev.hypotheses.txt"])
+def test_paths_of_a_record_stay_in_its_folder(record: Path, say: Say, tmp_path: Path, mode: str, place: str) -> None:
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "dev.hypotheses.txt").write_text("mine\n")
+    scores = json.loads((record / "run.json").read_text())["scores"]
+    scores["dev"]["hypotheses"] = place.format(tmp_path)
+    change(record, scores=scores)
+    before = contents(record.parents[3])
+    refused(say("replay", f"record={record}", f"mode={mode}"), record, "scores.dev.*hypotheses=", before)
+    refused(say("publish", f"run={record}", "output=published"), record, "scores.dev.*hypotheses=", before)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {"callbacks": {"x": {"_target_": "pathlib.Path.touch", "_args_": ["ran"]}}},
+            r"callbacks\.x\._target_='pathlib",
+        ),
+        (
+            {"trainer": {"plugins": [{"_target_": "pytorch_lightning.callbacks.os.system"}]}},
+            r"trainer\.plugins\._target_",
+        ),
+        ({"trainer": {"_target_": "torch.hub.load"}}, r"trainer\._target_='torch\.hub\.load'"),
+        ({"identity": {"name": "../../../victim"}}, r"identity\.name=\.\./"),
+        ({"callbacks": {"best": {"filename": "../../../x-{step}"}}}, r"callbacks\.best\.filename="),
+        ({"paths": {"cache": "${oc.env:HOME}/x"}}, r"paths\.cache holds an expression"),
+    ],
+)
+def test_a_record_creates_nothing_of_its_own(record: Path, say: Say, changes: dict[str, Any], reason: str) -> None:
+    merged = OmegaConf.merge(OmegaConf.load(record / "config.yaml"), changes)
+    (record / "config.yaml").write_text(OmegaConf.to_yaml(merged))
+    before = contents(record.parents[3])
+    refused(say("replay", f"record={record}"), record, reason, before)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "aiayn",
+        "aiayn train 'x",
+        "aiayn translate run=x",
+        "aiayn train --config-dir x",
+        "aiayn train +hydra.callbacks.x._target_=os.system",
+        "aiayn train 'hydra.searchpath=[file://x]'",
+        "aiayn train 'data.name=${oc.env:HOME}'",
+    ],
+)
+def test_a_command_that_is_no_plain_training_is_not_composed(record: Path, say: Say, command: str) -> None:
+    (record / "config.yaml").unlink()
+    change(record, command=command)
+    before = contents(record.parents[3])
+    refused(say("replay", f"record={record}"), record, r"no config\.yaml is beside it.*add the file", before)
+
+
+@pytest.mark.parametrize("mark", ["{", "[]", ""])
+def test_a_broken_mark_of_a_replay_is_one_line(copied: Path, say: Say, tmp_path: Path, mark: str) -> None:
+    (only_replay(tmp_path / "replays") / "replay.json").write_text(mark)
+    said = say("replay", f"record={copied}")
+    assert (said.code, said.err.count("\n")) == (2, 1), said.err
+    assert "replay" in said.err

@@ -27,7 +27,13 @@ class LoadedModel:
     @classmethod
     def of(cls, request: TranslateConfig) -> Self:
         """Load the model as `aiayn translate` does; UserError if run, checkpoint or a setting cannot be used."""
-        runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
+        runs = open_all(
+            request.run,
+            checkpoint=request.checkpoint,
+            launch=request.launch,
+            trust=request.trust,
+            decoding=request.decoding,
+        )
         return cls(runs.first.directory, Translator.from_runs(runs, request))
 
     def translate(self, lines: Sequence[str]) -> list[str]:

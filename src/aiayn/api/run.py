@@ -30,6 +30,7 @@ def load(
     checkpoint: str | int = "last",
     device: str = "auto",
     decoding: Mapping[str, Any] | None = None,
+    trust: bool = False,
 ) -> "Run":
     """Open a run directory; its model is loaded when it is used first.
 
@@ -38,11 +39,13 @@ def load(
         checkpoint: last, best, average or an optimizer step.
         device: cpu, cuda, cuda:<n>, or auto: CUDA if available.
         decoding: search settings that differ from the run's, as in {"beam_size": 8}.
+        trust: run the plugged-in classes of a run outside the folder runs, if their files are those of its training.
 
     Raises:
         UserError: there is no such run.
     """
-    return Run(open_run(fspath(folder(run, "run"))), checkpoint=checkpoint, device=device, decoding=decoding)
+    directory = open_run(fspath(folder(run, "run")))
+    return Run(directory, checkpoint=checkpoint, device=device, decoding=decoding, trust=trust)
 
 
 class Run:
@@ -55,12 +58,14 @@ class Run:
         checkpoint: str | int = "last",
         device: str = "auto",
         decoding: Mapping[str, Any] | None = None,
+        trust: bool = False,
     ) -> None:
         self._directory = directory
         self._device = device
         self._overrides = (
             word("run", str(directory.path)),
             word("checkpoint", str(checkpoint)),
+            f"trust={str(trust).lower()}",
             *words("decoding", decoding),
         )
 

@@ -29,7 +29,7 @@ def train(overrides: Overrides | TrainConfig = (), *, config_dir: str | PathLike
     words, folder = stated(overrides, config_dir)
     config = compose(words, config_dir=folder)
     run_command(["train", *words, *folder_flags(folder)])
-    return load(Path(config.paths.runs).expanduser() / config.identity.name)
+    return load(Path(config.paths.runs).expanduser() / config.identity.name, trust=True)
 
 
 def train_sweep(overrides: Overrides | TrainConfig, *, config_dir: str | PathLike[str] | None = None) -> list[Run]:
@@ -47,4 +47,4 @@ def train_sweep(overrides: Overrides | TrainConfig, *, config_dir: str | PathLik
     """
     words, folder = stated(overrides, config_dir)
     outcome = json.loads(run_command(["train", "-m", *words, "format=json", *folder_flags(folder)]))
-    return [load(job["run"]) for job in outcome["jobs"]]
+    return [load(job["run"], trust=True) for job in outcome["jobs"]]

@@ -5,13 +5,12 @@ from typing import Any
 import torch
 
 from aiayn.builders.architecture import architecture_of, embedding_rows
-from aiayn.config.model_schema import plugins
 from aiayn.config.schema import TrainConfig
+from aiayn.config.trust import check_sources
 from aiayn.errors import UserError
 from aiayn.models.construction import create_model
 from aiayn.models.translation_model import TranslationModel
 from aiayn.system import processes
-from aiayn.system.plugins import no_module, source_digest
 from aiayn.system.processes import stated_devices
 
 
@@ -21,13 +20,7 @@ def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationMode
     Raises:
         UserError: code of the user's own is missing, or differs from that with which the run began.
     """
-    for key, name in plugins(vars(config.model)).items():
-        digest = source_digest(name)
-        if digest is None:
-            raise UserError(no_module(name, key=key))
-        if f"{name}={digest}" not in config.identity.sources.split():
-            module = name.partition(":")[0]
-            raise UserError(f"{key}={name}: {module} has changed since the run began; restore it, or train anew")
+    check_sources(config)
     rows = embedding_rows(config.model, vocabulary_size=vocabulary_size)
     torch.manual_seed(config.seed)
     return create_model(architecture_of(config.model), rows=rows)

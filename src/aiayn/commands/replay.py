@@ -60,7 +60,7 @@ def _replayed(run: "RecordedRun", config: ReplayConfig) -> "RecordedRun":
     composed = None if run.has_config else _composed(run)
     from aiayn.launch.replay import data_fingerprint, reinstated, rescore, train_replay, with_seed
 
-    settings = reinstated(run, composed, output=config.output, paths=config.paths)
+    settings = reinstated(run, composed, output=config.output, paths=config.paths, trust=config.trust)
     found, recorded = data_fingerprint(settings), run.record.data_fingerprint
     if found != recorded:
         raise RunFailedError(
@@ -75,14 +75,21 @@ def _composed(run: "RecordedRun") -> "TrainConfig":
     """The configuration of the recorded command."""
     from aiayn.commands.composing import typed_configuration
 
-    program, *words = shlex.split(run.record.command)
-    if program != "aiayn" or words[:1] != ["train"]:
-        raise UserError(
-            f"{run.directory.record}: no config.yaml is beside it, and its command is no `aiayn train`; add the file"
-        )
-    if flags := [word for word in words if word.startswith("-")]:
-        raise UserError(
-            f"{run.directory.record}: no config.yaml is beside it, and its command has {flags[0]}; add the file"
-        )
-    config: TrainConfig = typed_configuration("train", words[1:])
+    config: TrainConfig = typed_configuration("train", _words(run))
     return config
+
+
+def _words(run: "RecordedRun") -> list[str]:
+    """The overrides of the recorded command, without those that could run code or read this machine's variables."""
+    place = f"{run.directory.record}: no config.yaml is beside it, and its command"
+    try:
+        program, verb, *words = shlex.split(run.record.command)
+    except ValueError:  # quotes that do not end, or fewer than two words
+        program = verb = ""
+    if (program, verb) != ("aiayn", "train"):
+        raise UserError(f"{place} is no `aiayn train`; add the file")
+    for word in words:
+        is_hydras = word.lstrip("+~").startswith("hydra") and word != "hydra.mode=RUN"
+        if word.startswith("-") or is_hydras or "${" in word:
+            raise UserError(f"{place} has {word}; add the file")
+    return words

@@ -85,7 +85,15 @@ class Quantization(Enum):
 
 
 @dataclass
-class EnsembleConfig:
+class TrustConfig:
+    """Whether code that a run names is run."""
+
+    trust: bool = true_or_false()
+    """Run the plugged-in classes of a run outside the folder runs, if their files are those of its training."""
+
+
+@dataclass
+class EnsembleConfig(TrustConfig):
     """A model, or several."""
 
     run: Texts = MISSING
@@ -184,7 +192,7 @@ class ExportFormat(StrEnum):
 
 
 @dataclass
-class ExportConfig:
+class ExportConfig(TrustConfig):
     """`aiayn export`."""
 
     run: str = text()
@@ -202,7 +210,7 @@ class ExportConfig:
 
 
 @dataclass
-class PublishConfig:
+class PublishConfig(TrustConfig):
     """`aiayn publish`."""
 
     run: str = text()
@@ -275,7 +283,7 @@ class PictureFormat(StrEnum):
 
 
 @dataclass
-class AttentionConfig(DeviceConfig):
+class AttentionConfig(DeviceConfig, TrustConfig):
     """`aiayn attention`."""
 
     run: str = text()
@@ -349,7 +357,7 @@ class ReplayMode(StrEnum):
 
 
 @dataclass
-class ReplayConfig:
+class ReplayConfig(TrustConfig):
     """`aiayn replay`."""
 
     record: str | None = text_or_null()

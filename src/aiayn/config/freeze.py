@@ -1,6 +1,7 @@
 """Composed configuration -> typed dataclass -> the frozen file that every process of a run reads."""
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,6 +61,7 @@ def load_config(path: Path) -> TrainConfig:
     A class of the user's own is not looked for: the one who needs it does.
     """
     content = frozen_content(path)
+    _check_frozen(content, path)
     for group, name, value in ((*key.split("."), value) for key, value in LATER_KEYS.items()):
         if isinstance(content.get(group), dict):
             content[group].setdefault(name, value)
@@ -79,6 +81,20 @@ def load_config(path: Path) -> TrainConfig:
     except UserError as error:
         raise UserError(f"{path}: {error}; restore the file") from None
     return config
+
+
+def _check_frozen(content: Mapping[str, Any], path: Path) -> None:
+    """Refuse expressions, which could read this machine's variables, and names that lead out of the folder of runs."""
+    for key, value in flatten(content).items():
+        if "${" in str(value):
+            raise UserError(
+                f"{path}: {key} holds an expression, and a frozen configuration has values; restore the file"
+            )
+    stated = content.get("identity")
+    identity = stated if isinstance(stated, Mapping) else {}
+    for name in ("name", "experiment", "scale", "fidelity"):
+        if not files.is_inside(str(identity.get(name, name))):
+            raise UserError(f"{path}: identity.{name}={identity[name]} leads out of its folder; restore the file")
 
 
 def frozen_content(path: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from aiayn.config.data_schema import ParsedDataConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.config.values import LARGEST, Count, Range, WholeNumber, check_value
 from aiayn.errors import UserError
+from aiayn.system import files
 
 STATED_ELSEWHERE = {
     "max_steps": "state optimization.max_steps instead",
@@ -159,6 +160,8 @@ def _validate_checkpoints(name: str, node: Mapping[str, Any]) -> None:
     key = f"callbacks.{name}"
     if "dirpath" in node:
         raise UserError(f"{key}.dirpath: leave it out, checkpoints lie in the run directory")
+    if not files.is_inside(str(node.get("filename") or "checkpoint")):
+        raise UserError(f"{key}.filename={node['filename']}: leads out of the run's checkpoints; state a name")
     for argument, expected in KEPT.get(name, {}).items():
         if node.get(argument) != expected:
             raise UserError(

@@ -28,7 +28,13 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
         RunFailedError: another rank was lost.
     """
     splits = parse_splits(request.splits)
-    runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
+    runs = open_all(
+        request.run,
+        checkpoint=request.checkpoint,
+        launch=request.launch,
+        trust=request.trust,
+        decoding=request.decoding,
+    )
     config, first = runs.config, runs.first
     check_n_best(request.n_best, beam_size=config.decoding.beam_size)
     tokenizer = bleu_tokenizer_of(config)

@@ -41,7 +41,7 @@ def export_run(request: ExportConfig) -> Path:
     if request.format is ExportFormat.safetensors and dtype is None:
         allowed = ", ".join(each.value for each in SAFETENSORS_TYPES)
         raise UserError(f"quantization={request.quantization.value}: {setting} takes {allowed}")
-    run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch)
+    run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch, trust=request.trust)
     with disk_errors_explained(f"output={request.output}"):
         if request.format is ExportFormat.ctranslate2:
             with files.new_folder(output) as folder:

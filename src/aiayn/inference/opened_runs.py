@@ -14,6 +14,7 @@ from aiayn.builders.models import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
+from aiayn.config.trust import check_plugins, is_own
 from aiayn.config.validation import validate_bleu, validate_constrained
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError
@@ -133,10 +134,12 @@ def open_for_use(
     *,
     checkpoint: str,
     launch: ProcessConfig,
+    trust: bool = False,
     decoding: SearchOverridesConfig | TunedOverridesConfig | None = None,
 ) -> OpenedRun:
     """Open a run directory with a checkpoint (last, best, average or a step) and changes of its search settings.
 
+    `trust`: the user trusts the run's plugged-in classes, as those of runs below the folder runs are trusted anyway.
     From then on, this process uses TensorFloat-32 if the run was trained with it.
 
     Raises:
@@ -149,6 +152,7 @@ def open_for_use(
     config, record = load_config(directory.config), read_record(directory.record)
     if decoding is not None:
         config.decoding = merge_decoding(config.decoding, decoding)
+    check_plugins(config, directory.config, trust=trust or is_own(directory.path))
     validate_constrained(config)
     validate_bleu(config)
     step, path = directory.checkpoint(checkpoint)
@@ -161,11 +165,15 @@ def open_all(
     *,
     checkpoint: str,
     launch: ProcessConfig,
+    trust: bool = False,
     decoding: SearchOverridesConfig | TunedOverridesConfig | None = None,
 ) -> OpenedRuns:
     """Open a run directory, or a list of them, as `open_for_use` does; the first one decides on TensorFloat-32."""
     opened = OpenedRuns(
-        [open_for_use(name, checkpoint=checkpoint, launch=launch, decoding=decoding) for name in named_runs(runs)]
+        [
+            open_for_use(name, checkpoint=checkpoint, launch=launch, trust=trust, decoding=decoding)
+            for name in named_runs(runs)
+        ]
     )
     allow_tf32(bool(opened.first.record.tf32))
     return opened

@@ -45,7 +45,7 @@ def score_input(request: ScoreConfig) -> None:
     """
     size = window_size(request.window) if request.source is None else request.window
     pairs = _pairs(request)
-    runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch)
+    runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, trust=request.trust)
     max_length, device, tokenizer = runs.max_length(request.max_length), usable_device(request.device), runs.tokenizer()
     model = runs.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
     scorer = PairScorer(model, tokenizer, request.batch_tokens or runs.config.decoding.batch_tokens, device, max_length)

@@ -23,7 +23,13 @@ def parse_input(request: ParseConfig) -> None:
     Raises:
         UserError: the run, a setting or the input cannot be used; the lines before are written.
     """
-    runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
+    runs = open_all(
+        request.run,
+        checkpoint=request.checkpoint,
+        launch=request.launch,
+        trust=request.trust,
+        decoding=request.decoding,
+    )
     has_tags, *_ = (_has_tags(run) for run in runs.members)
     translator = Translator.from_runs(runs, request)
     outputs = repaired = 0

@@ -42,12 +42,14 @@ def publishable(directory: RunDirectory, *, name: str) -> Record:
     return record
 
 
-def open_to_publish(run: str, record: Record, *, checkpoint: str | None, launch: ProcessConfig) -> OpenedRun:
+def open_to_publish(
+    run: str, record: Record, *, checkpoint: str | None, launch: ProcessConfig, trust: bool
+) -> OpenedRun:
     """The run with one checkpoint; None: the one whose scores are in the record."""
     if checkpoint is None:
         averages = any(scores.averaged_steps for scores in record.scores.values())
         checkpoint = "average" if averages else "last"
-    return open_for_use(run, checkpoint=checkpoint, launch=launch)
+    return open_for_use(run, checkpoint=checkpoint, launch=launch, trust=trust)
 
 
 def scores_of(run: OpenedRun) -> dict[str, SplitScores]:
@@ -89,6 +91,8 @@ def write_published(run: OpenedRun, scores: dict[str, SplitScores], folder: Path
         hypotheses = run.directory.path / each.hypotheses
         for suffix in OF_EVALUATIONS:
             if files.is_file(source := hypotheses.with_name(f"{split}.{suffix}")):
+                if not source.resolve().is_relative_to(run.directory.path.resolve()):
+                    raise UserError(f"{source}: a link out of the run directory; not published: replace it by the file")
                 target = folder / source.relative_to(run.directory.path)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target)

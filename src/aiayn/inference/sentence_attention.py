@@ -41,7 +41,13 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
         UserError: the run, a setting or the input cannot be used.
         RunFailedError: out of memory, or the weights are not finite.
     """
-    run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
+    run = open_for_use(
+        request.run,
+        checkpoint=request.checkpoint,
+        launch=request.launch,
+        trust=request.trust,
+        decoding=request.decoding,
+    )
     max_length = min(request.max_length, run.config.model.max_positions)
     device, tokenizer = usable_device(request.device), run.tokenizer()
     lines = list(_lines(request.max_sentences))

@@ -33,7 +33,7 @@ def measure_sharpness(
         RunFailedError: out of memory, or the logits are not finite.
     """
     place = usable_device(device)
-    opened = open_for_use(str(run), checkpoint="last", launch=ProcessConfig(keep_allocator_memory=False))
+    opened = open_for_use(str(run), checkpoint="last", launch=ProcessConfig(keep_allocator_memory=False), trust=False)
     fingerprint = opened.record.data_fingerprint
     data = find_prepared(cache, fingerprint) if fingerprint else None
     if data is None:

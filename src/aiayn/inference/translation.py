@@ -30,7 +30,13 @@ def translate_input(request: TranslateConfig) -> None:
         UserError: the run, a setting or the input cannot be used; the lines before are written.
     """
     n_best = request.n_best
-    runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
+    runs = open_all(
+        request.run,
+        checkpoint=request.checkpoint,
+        launch=request.launch,
+        trust=request.trust,
+        decoding=request.decoding,
+    )
     check_n_best(n_best, beam_size=runs.config.decoding.beam_size)
     translator = Translator.from_runs(runs, request, n_best=n_best or 1)
     numbers = count(1)

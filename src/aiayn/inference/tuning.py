@@ -32,7 +32,13 @@ from aiayn.training.scoring import AnyModel, best_texts, search_all
 
 def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Sequence[float]) -> Tuning:
     """Rank every beam size and alpha, then search with the best setting and with the paper's."""
-    runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
+    runs = open_all(
+        request.run,
+        checkpoint=request.checkpoint,
+        launch=request.launch,
+        trust=request.trust,
+        decoding=request.decoding,
+    )
     for beam_size, alpha in product(beam_sizes, alphas):
         check_values(replace(runs.config.decoding, beam_size=beam_size, length_penalty_alpha=alpha), "decoding.")
     if isinstance(runs.config.data, ParsedDataConfig):

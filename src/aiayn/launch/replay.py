@@ -13,6 +13,7 @@ from aiayn.config.absolute import make_absolute
 from aiayn.config.freeze import frozen_text, load_config, plain
 from aiayn.config.identity import configuration_hash
 from aiayn.config.schema import PathsConfig, TrainConfig
+from aiayn.config.trust import check_plugins, check_targets
 from aiayn.config.validation import validate
 from aiayn.data.corpora.corpus import Split
 from aiayn.errors import UserError
@@ -35,7 +36,9 @@ SCORED = "-scored"
 """End of the name of a run directory that mode=score fills: a run that was not trained is no end of mode=train."""
 
 
-def reinstated(run: RecordedRun, composed: TrainConfig | None, *, output: str, paths: PathsConfig) -> TrainConfig:
+def reinstated(
+    run: RecordedRun, composed: TrainConfig | None, *, output: str, paths: PathsConfig, trust: bool
+) -> TrainConfig:
     """The configuration of a recorded run, with the folders of this machine and without a tracker.
 
     Args:
@@ -43,6 +46,7 @@ def reinstated(run: RecordedRun, composed: TrainConfig | None, *, output: str, p
         composed: the configuration of the recorded command; None: `config.yaml` lies beside the record.
         output: the folder of replays.
         paths: of this command; the cache is used.
+        trust: whether the user trusts the plugged-in classes of the record.
 
     Raises:
         UserError: the hash is not the record's, or this version of the code cannot read the configuration.
@@ -64,6 +68,9 @@ def reinstated(run: RecordedRun, composed: TrainConfig | None, *, output: str, p
             f"{'configuration' if composed is None else 'command'} gives {found} here{remedy}"
         )
     config.force, config.logger, config.identity.sweep = False, {}, None
+    place = run.directory.record if composed is not None else run.directory.config
+    check_targets(plain(config), place)
+    check_plugins(config, place, trust=trust)
     config.paths = PathsConfig(runs=output, cache=paths.cache)
     make_absolute(config)
     return config

@@ -38,7 +38,7 @@ def publish_run(config: PublishConfig) -> Iterator[str]:
         yield hub.upload(directory.path, config.repository, private=config.private)
         return
     record = publishable(directory, name=config.run)
-    run = open_to_publish(config.run, record, checkpoint=config.checkpoint, launch=config.launch)
+    run = open_to_publish(config.run, record, checkpoint=config.checkpoint, launch=config.launch, trust=config.trust)
     if config.output is None:
         assert config.repository is not None, "check() refuses this"
         with tempfile.TemporaryDirectory(prefix="aiayn-publish-") as scratch:

@@ -5,6 +5,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TypeVar
 
+from aiayn.data.corpora.corpus import Split
 from aiayn.data.lines import file_lines
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import EVALUATE_AGAIN, SentenceScores, read_sentence_scores
@@ -97,6 +98,7 @@ def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> lis
 def read_scores(path: Path) -> dict[str, SplitScores]:
     """The scores of an evaluation by split; UserError if the file is missing or damaged."""
     try:
-        return read_as(dict[str, SplitScores], path, remedy="evaluate again")
+        found = read_as(dict[Split, SplitScores], path, remedy="evaluate again")
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; evaluate again") from None
+    return {split: scores for split, scores in found.items()}  # noqa: C416 (with text as keys)

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
+from aiayn.data.corpora.corpus import SPLITS
 from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
 from aiayn.evaluation.tokenization import DEFAULT, tokenizer_of
@@ -114,6 +115,8 @@ class SplitScores:
     """Digest of that code's uncommitted changes."""
 
     def __post_init__(self) -> None:
+        if not files.is_inside(self.hypotheses):
+            raise ValueError(f"hypotheses={self.hypotheses!r} is no path inside the run directory")
         if self.brackets is None and (self.bleu is None or self.chrf is None):
             raise ValueError("has neither bleu and chrf nor brackets")
 
@@ -264,6 +267,13 @@ class Record:
     """None before training."""
     imported: ImportedFrom | None = None
     """None for a run that was trained here."""
+
+    def __post_init__(self) -> None:
+        for key in ("name", "patch", "packages"):
+            if (value := getattr(self, key)) is not None and not files.is_inside(value):
+                raise ValueError(f"{key}={value!r} leads out of the folder of runs")
+        if unknown := self.scores.keys() - {*SPLITS}:  # files are named after them
+            raise ValueError(f"scores of {min(unknown)!r}, which is none of {', '.join(SPLITS)}")
 
     @property
     def title(self) -> str:

@@ -53,6 +53,11 @@ def _mode(path: Path, key: str) -> int:
         raise UserError(f"{named}: {error.strerror}; correct the path or its permissions") from error
 
 
+def is_inside(name: str) -> bool:
+    """Whether a path, which somebody else may have written, is relative and stays inside the folder it starts from."""
+    return bool(name.strip()) and "\0" not in name and not name.startswith("/") and ".." not in name.split("/")
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn an error of reading a file or folder into a UserError that names it; FileNotFoundError passes."""

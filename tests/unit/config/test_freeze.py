@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_content, frozen_text, load_config, plain, to_dataclass
@@ -148,3 +149,23 @@ def test_another_value_anywhere_is_loaded_or_refused_in_one_line(data: st.DataOb
             message = str(error)
         assert message.startswith(f"{path}: ")
         assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("identity.name", "../../other"),
+        ("identity.name", "/other"),
+        ("identity.experiment", "table3/../../x"),
+        ("identity.scale", ".."),
+        ("data.name", "${oc.env:HOME}"),
+        ("data.name", "a-${seed}"),
+    ],
+)
+def test_names_lead_nowhere_else_and_values_are_no_expressions(key: str, value: str, tmp_path: Path) -> None:
+    config = OmegaConf.create(frozen_text(to_dataclass(compose_command("train"), TrainConfig)))
+    OmegaConf.update(config, key, value)
+    path = tmp_path / "config.yaml"
+    path.write_text(OmegaConf.to_yaml(config))
+    with pytest.raises(UserError, match=rf"^{path}: {key}"):
+        load_config(path)

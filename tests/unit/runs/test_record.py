@@ -30,8 +30,10 @@ from aiayn.runs.record import (
     check_translations,
     read_record,
 )
+from aiayn.system.files import is_inside
 
 text = st.text(max_size=8)
+inside = st.lists(text.filter(lambda part: is_inside(part) and "/" not in part), min_size=1, max_size=3).map("/".join)
 number = st.floats(allow_nan=False, allow_infinity=False)
 count = st.integers(0, 2**60)
 signed_scores = st.builds(Score, score=number, signature=text)
@@ -56,7 +58,7 @@ whatever_the_task: dict[str, Any] = {
     "sentences": count,
     "checkpoint_step": count,
     "seconds": number,
-    "hypotheses": text,
+    "hypotheses": inside,
     "averaged_steps": st.lists(count, max_size=3).map(tuple),
 }
 scores = st.builds(SplitScores, **whatever_the_task, **of_translations) | st.builds(
@@ -65,6 +67,7 @@ scores = st.builds(SplitScores, **whatever_the_task, **of_translations) | st.bui
 records = st.builds(
     Record,
     schema_version=st.just(SCHEMA_VERSION),
+    name=inside,
     seed=count,
     hardware=st.fixed_dictionaries({}, optional={"cores": st.none() | count, "gpus": st.lists(text, max_size=2)}),
     scores=st.dictionaries(st.sampled_from(["dev", "test"]), scores),
@@ -208,3 +211,21 @@ def test_trees_are_scored_by_their_brackets_and_never_as_translations() -> None:
     check_translations(translation, place="run=a")
     with pytest.raises(UserError, match=r"^run=a: its outputs are trees, scored by F1; name a translation's run$"):
         check_translations(trees, place="run=a")
+
+
+@pytest.mark.parametrize("path", ["../x.txt", "a/../../x.txt", "/x.txt", "a\0b", "", ".."])
+@pytest.mark.parametrize("key", ["name", "patch", "packages", "hypotheses"])
+def test_a_path_that_leads_out_of_the_run_is_refused_when_read(path: str, key: str, tmp_path: Path) -> None:
+    content: Any = dataclasses.asdict(a_record())
+    (content["scores"]["dev"] if key == "hypotheses" else content)[key] = path
+    (tmp_path / "run.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=rf"run\.json: .*{key}=.*; restore the file$"):
+        read_record(tmp_path / "run.json")
+
+
+def test_scores_are_of_a_split(tmp_path: Path) -> None:
+    content = dataclasses.asdict(a_record())
+    content["scores"]["../dev"] = content["scores"]["dev"]
+    (tmp_path / "run.json").write_text(json.dumps(content))
+    with pytest.raises(UserError, match=r"run\.json: scores of '\.\./dev', which is none of train, dev, test"):
+        read_record(tmp_path / "run.json")

@@ -60,7 +60,6 @@ def read_fairseq(path: Path, *, stated: tuple[str | None, str | None] = (None, N
     )
     is_tied, languages = bool(arguments.get("share_all_embeddings")), _languages(arguments, stated, path)
     limits = [arguments.get(f"max_{side}_positions") or 1024 for side in ("source", "target")]
-    history = content.get("optimizer_history") or [{}]
     return ForeignModel(
         library=LIBRARY,
         weights=converted(weights, path, num_layers=num_layers, is_tied=is_tied, is_pre=is_pre),
@@ -82,7 +81,7 @@ def read_fairseq(path: Path, *, stated: tuple[str | None, str | None] = (None, N
         languages=languages,
         weights_file=path,
         vocabulary_file=_dictionary(path, languages[0]).name,
-        step=int(history[-1].get("num_updates", 0)),
+        step=_step(content),
     )
 
 
@@ -131,8 +130,8 @@ def _renamed(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def _arguments(content: Mapping[str, Any], path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The flat arguments of task and model, and those of generation where the file has them."""
-    if content.get("args") is not None:
-        return plain(content["args"]), {}
+    if isinstance(arguments := plain(content.get("args")), dict):
+        return arguments, {}
     settings = plain(content.get("cfg"))
     if not isinstance(settings, dict) or not all(isinstance(settings.get(part), dict) for part in ("task", "model")):
         raise UserError(f"checkpoint={path}: not a checkpoint of fairseq (neither args nor cfg state the model)")
@@ -146,6 +145,14 @@ def _arguments(content: Mapping[str, Any], path: Path) -> tuple[dict[str, Any], 
     return {**settings["task"], **model, **sides}, settings.get("generation") or {}
 
 
+def _step(content: Mapping[str, Any]) -> int:
+    """The optimizer steps of the training; 0 where the file does not count them."""
+    history = plain(content.get("optimizer_history"))
+    last = history[-1] if isinstance(history, list) and history else {}
+    steps = last.get("num_updates") if isinstance(last, dict) else 0
+    return steps if type(steps) is int and steps >= 0 else 0
+
+
 def _languages(arguments: Mapping[str, Any], stated: tuple[str | None, str | None], path: Path) -> tuple[str, str]:
     """Of source and target, which name the dictionaries; UserError if one is stated nowhere."""
     source, target = (
@@ -156,6 +163,11 @@ def _languages(arguments: Mapping[str, Any], stated: tuple[str | None, str | Non
             f"checkpoint={path}: states no languages; state source_language= and target_language= as in the names "
             "dict.<language>.txt of the dictionaries beside it"
         )
+    for language in map(str, (source, target)):
+        if "/" in language or not language.isprintable():
+            raise UserError(
+                f"checkpoint={path}: {language!r} is no language; state source_language= and target_language="
+            )
     return str(source), str(target)
 
 

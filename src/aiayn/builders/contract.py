@@ -13,10 +13,11 @@ from aiayn.builders.architecture import architecture_of, model_cost
 from aiayn.config.model_schema import ModelConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.decoding.beam_search import BeamSearch
-from aiayn.errors import UserError
+from aiayn.errors import UserError, error_line
 from aiayn.flat_tokens import FlatTokens, Layout
 from aiayn.models.construction import create_model
 from aiayn.models.translation_model import TranslationModel, count_parameters
+from aiayn.system.plugins import FOREIGN
 from aiayn.training.loss import output_losses
 
 ROWS = 61
@@ -62,9 +63,8 @@ def check_model(config: TrainConfig) -> list[Finding]:
             found.append(Finding(name, passed=False, detail=str(error)))
         except UserError:
             raise
-        except Exception as error:
-            text = " ".join(str(error).split())
-            found.append(Finding(name, passed=False, detail=f"{type(error).__name__}: {text}"))
+        except FOREIGN as error:
+            found.append(Finding(name, passed=False, detail=error_line(error)))
     return found
 
 

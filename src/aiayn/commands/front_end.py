@@ -23,6 +23,7 @@ from aiayn.commands.words import Words, parse_words, unknown_word_remedy
 from aiayn.errors import USER_ERROR, RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.output_format import printed_as
+from aiayn.system.plugins import failure_text
 from aiayn.system.progress import has_bars, has_printed, say
 from aiayn.system.resource_errors import file_errors_explained, is_of_output, stdout_errors_explained
 from aiayn.system.signals import signals_as_interrupts
@@ -221,7 +222,7 @@ def _hydra(verb: str, words: Words) -> int:
             raise UserError(explain(error, verb, words.overrides, partial(compose_first, verb))) from error
         except SystemExit as error:  # Hydra has shown something, or a package that is not there
             if not words.is_only_shown:
-                raise
+                raise RunFailedError(failure_text(error)) from error
             return 0 if error.code in (None, 0) else 2
         jobs.end()
         if not jobs.have_begun and not words.is_only_shown:

@@ -1,6 +1,5 @@
 """Arguments of Lightning and W&B: those that follow from other keys, and values that they would not explain in time."""
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeGuard
 
@@ -9,25 +8,6 @@ from aiayn.config.schema import TrainConfig
 from aiayn.config.values import LARGEST, Count, Range, WholeNumber, check_value
 from aiayn.errors import UserError
 from aiayn.system import files
-
-STATED_ELSEWHERE = {
-    "max_steps": "state optimization.max_steps instead",
-    "max_epochs": "state optimization.max_steps instead",
-    "min_epochs": "state trainer.min_steps instead",
-    "accumulate_grad_batches": "it follows from optimization.max_tokens_per_device: state that instead",
-    "val_check_interval": "state optimization.validation_interval instead",
-    "check_val_every_n_epoch": "state optimization.validation_interval instead",
-    "limit_test_batches": "state decoding.limit_sentences instead",
-    "limit_predict_batches": "state decoding.limit_sentences instead",
-    "default_root_dir": "state paths.runs instead",
-    "logger": "state the group logger instead, as in logger=none",
-    "callbacks": "state the group callbacks instead, as in +callbacks.mine._target_=...",
-    "use_distributed_sampler": "leave it out, batches are already distributed over the ranks",
-    "reload_dataloaders_every_n_epochs": "leave it out, a run is one epoch for Lightning",
-    "sync_batchnorm": "leave it out, no model has batch normalisation",
-    "barebones": "state logger=none trainer.enable_checkpointing=false trainer.enable_progress_bar=false instead",
-}
-"""Arguments of Lightning's Trainer that follow from other keys, and the remedy."""
 
 STARTS_PROCESSES = ("spawn", "fork", "notebook")
 """Parts of names of Lightning's strategies that start processes of their own, which would not be ended."""
@@ -42,19 +22,11 @@ ARGUMENTS: dict[str, Any] = {
     "gradient_clip_val": BATCHES | None,
     "fast_dev_run": bool | WholeNumber,
     "num_nodes": Count,
-    "num_sanity_val_steps": Annotated[int, Range(-1, LARGEST)],
-    **dict.fromkeys(("enable_checkpointing", "enable_progress_bar", "enable_model_summary"), bool),
-    **dict.fromkeys(("inference_mode", "detect_anomaly"), bool),
-    "benchmark": bool | None,
-    "deterministic": bool | Literal["warn"] | None,
-    "profiler": str | dict | None,
+    **dict.fromkeys(("enable_checkpointing", "enable_progress_bar"), bool),
     "accelerator": Literal["auto", "cpu", "gpu", "cuda"],
     "_target_": str,
 }
-"""Arguments that Lightning checks late or not at all."""
-
-DURATION = r"\d+:\d{1,2}:\d{1,2}:\d{1,2}"
-"""`trainer.max_time` as Lightning parses it."""
+"""Arguments that this program reads, too."""
 
 UNLIMITED = {
     "fast_dev_run": (False, 0),
@@ -112,19 +84,14 @@ def trial_reason(trainer: Mapping[str, Any]) -> str | None:
 def validate_trainer(trainer: Mapping[str, Any]) -> None:
     """Check the arguments of Lightning's Trainer."""
     for name, value in trainer.items():
-        if name in STATED_ELSEWHERE:
-            raise UserError(f"trainer.{name}: {STATED_ELSEWHERE[name]}")
         if name in ARGUMENTS:
             check_value(f"trainer.{name}", value, ARGUMENTS[name])
+        elif isinstance(value, Mapping) and name != "max_time" and not _names_its_target(value):
+            raise UserError(f"trainer.{name}={value}: an object needs its _target_")
     strategy = trainer.get("strategy")
     if isinstance(strategy, str) and any(word in strategy for word in STARTS_PROCESSES):
         raise UserError(
             f"trainer.strategy={strategy}: starts processes, but the command itself does so; state auto or ddp"
-        )
-    longest = trainer.get("max_time")
-    if longest is not None and not _is_duration(longest):
-        raise UserError(
-            f"trainer.max_time={longest}: state days:hours:minutes:seconds, as in 00:01:30:00 and more than 0, or null"
         )
     algorithm = trainer.get("gradient_clip_algorithm")
     if algorithm is not None and trainer.get("gradient_clip_val") is None:
@@ -132,13 +99,6 @@ def validate_trainer(trainer: Mapping[str, Any]) -> None:
     plugins = trainer.get("plugins")
     if plugins is not None and not (isinstance(plugins, list) and all(map(_names_its_target, plugins))):
         raise UserError(f"trainer.plugins={plugins}: state a list of objects, each with its _target_, or null")
-
-
-def _is_duration(value: object) -> bool:
-    if isinstance(value, Mapping):
-        parts = value.values()
-        return all(type(part) in (int, float) and 0 <= part <= LARGEST for part in parts) and any(parts)
-    return re.fullmatch(DURATION, str(value)) is not None and re.search("[1-9]", str(value)) is not None
 
 
 def validate_callbacks(config: TrainConfig) -> None:
@@ -158,8 +118,6 @@ def validate_callbacks(config: TrainConfig) -> None:
 
 def _validate_checkpoints(name: str, node: Mapping[str, Any]) -> None:
     key = f"callbacks.{name}"
-    if "dirpath" in node:
-        raise UserError(f"{key}.dirpath: leave it out, checkpoints lie in the run directory")
     if not files.is_inside(str(node.get("filename") or "checkpoint")):
         raise UserError(f"{key}.filename={node['filename']}: leads out of the run's checkpoints; state a name")
     for argument, expected in KEPT.get(name, {}).items():
@@ -173,8 +131,6 @@ def _validate_checkpoints(name: str, node: Mapping[str, Any]) -> None:
     mode, better = node.get("mode"), BETTER_WHEN.get(str(node.get("monitor")))
     if better is not None and mode != better:
         raise UserError(f"{key}.mode={mode}: with monitor={node['monitor']} it keeps the worst; state {better}")
-    for argument in ("every_n_train_steps", "every_n_epochs", "save_top_k"):
-        check_value(f"{key}.{argument}", node.get(argument), Annotated[int, Range(-1, LARGEST)] | None)
 
 
 def _names_its_target(node: object) -> bool:

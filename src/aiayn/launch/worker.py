@@ -5,8 +5,9 @@ Started on a frozen run directory: `python -m aiayn.launch.worker <run directory
 
 import logging
 import sys
+import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from aiayn.builders.models import device_of
@@ -24,6 +25,7 @@ from aiayn.runs.record import Record, Status, new_record, read_record, utc_now
 from aiayn.system import files, processes
 from aiayn.system.allocator import keep_memory
 from aiayn.system.orphans import end_with_parent
+from aiayn.system.plugins import failure_text
 from aiayn.system.progress import LineHandler
 from aiayn.system.quiet import quiet_libraries
 from aiayn.system.resource_errors import disk_errors_explained, file_errors_explained
@@ -55,11 +57,9 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
                 _run_with_others(config, directory, record, is_adopted=is_adopted)
             record.status = Status.finished
         except BaseException as raised:
-            error = _explained(raised, directory)
+            error = _explained(_told(raised, directory.log), directory)
             record.status = Status.interrupted if _is_interruption(error) else Status.failed
             record.message = _reason(error)
-            if not isinstance(error, UserError | RunFailedError) and not _is_interruption(error):
-                logger.exception("the run failed")
             if error is raised:
                 raise
             raise error from raised
@@ -80,6 +80,15 @@ def _run_with_others(config: TrainConfig, directory: RunDirectory, record: Recor
     rank, size = processes.rank(), processes.group_size()
     with joined(rank=rank, size=size, device=device, timeout_seconds=timeout) as group:
         run_stages(Job(config, directory, record, group, is_adopted))
+
+
+def _told(error: BaseException, log: Path) -> BaseException:
+    """The error, or for an unforeseen one a RunFailedError whose traceback stands in the log; of any code that ran."""
+    if isinstance(error, UserError | RunFailedError | KeyboardInterrupt):
+        return error
+    with suppress(OSError), log.open("a", encoding="utf-8") as file:
+        file.writelines(traceback.format_exception(error))
+    return RunFailedError(f"{failure_text(error)}; its traceback is in {log}")
 
 
 def _explained(error: BaseException, directory: RunDirectory) -> BaseException:
@@ -150,14 +159,14 @@ def _logging_to(path: Path) -> Iterator[None]:
 
 
 def _is_interruption(error: BaseException) -> bool:
-    return isinstance(error, InterruptedRunError | KeyboardInterrupt | SystemExit)
+    return isinstance(error, InterruptedRunError | KeyboardInterrupt)
 
 
 def _reason(error: BaseException) -> str:
-    if isinstance(error, KeyboardInterrupt | SystemExit):
+    if isinstance(error, KeyboardInterrupt):
         return "interrupted; rerun the command to resume"
     text = str(error).strip().splitlines()
-    return text[0] if isinstance(error, UserError | RunFailedError) and text else f"{type(error).__name__}: {error}"
+    return text[0] if text else type(error).__name__
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.attention_functions import AttentionFunction
+from aiayn.models.attention_functions import AttentionFunction, scores_of
 from aiayn.models.initialization import projection
 from aiayn.models.keys_values import Context, KeysValues
 
@@ -22,7 +22,7 @@ def attention(
     d_v]`. `allowed`, bool `[..., queries, keys]`, is True where a query may attend to a key; None: everywhere.
     `dropout` is the probability that a weight is set to zero.
     """
-    scores = function.scores(query, keys)
+    scores = scores_of(function, query, keys)
     if allowed is not None:
         scores = scores.masked_fill(~allowed, -torch.inf)  # section 3.2.3; `allowed` is of `allowed_keys`
     return torch.matmul(F.dropout(torch.softmax(scores, dim=-1), dropout), values)

@@ -11,7 +11,7 @@ from torch.utils.checkpoint import checkpoint
 
 from aiayn.flat_tokens import Layout
 from aiayn.models.attention import attention
-from aiayn.models.attention_functions import AttentionFunction
+from aiayn.models.attention_functions import AttentionFunction, scores_of
 
 
 def taken_kernel(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -127,7 +127,7 @@ def attend_few(function: AttentionFunction, query: Tensor, keys: Tensor, values:
     Two plain products are faster here than a fused kernel: on a CPU, for 64 sentences of 30 positions and beam 4, 0.5
     ms instead of 0.9. `bias` is added to the scores and broadcast to `[sentences, num_heads, few, keys]`.
     """
-    scores = function.scores(query, keys)
+    scores = scores_of(function, query, keys)
     if bias is not None:  # in place only for dot products: other functions may return a view
         scores = scores + bias if function.scale is None else scores.add_(bias)
     return torch.matmul(torch.softmax(scores, dim=-1), values)

@@ -29,6 +29,17 @@ class AttentionFunction(nn.Module, ABC):
         """
 
 
+def scores_of(function: AttentionFunction, query: Tensor, keys: Tensor) -> Tensor:
+    """`function.scores(query, keys)`, `[..., num_heads, queries, keys]`; TypeError if it is anything else."""
+    scores: object = function.scores(query, keys)  # of a user's class it may be anything
+    expected = [*query.shape[-3:-1], keys.shape[-2]]
+    if isinstance(scores, Tensor) and [*scores.shape[-3:]] == expected:
+        return scores
+    found = f"a tensor {[*scores.shape]}" if isinstance(scores, Tensor) else type(scores).__name__
+    name = f"{type(function).__module__}:{type(function).__qualname__}"
+    raise TypeError(f"{name}.scores returned {found} instead of a tensor [..., {', '.join(map(str, expected))}]")
+
+
 class DotProductAttention(AttentionFunction):
     """s Q K^T: s = 1 / sqrt(d_k) gives equation 1, s = 1 the unscaled product."""
 

@@ -35,6 +35,7 @@ from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.system import processes
 from aiayn.system.orphans import STOP_SECONDS, exit_if_orphaned
 from aiayn.system.output_format import Format, output_format, printed_as
+from aiayn.system.plugins import failures_named
 from aiayn.system.resource_errors import file_errors_explained, stdout_errors_explained
 from aiayn.system.signals import INTERRUPTING, SignalledInterrupt, passed_on, signals_as_interrupts
 
@@ -174,7 +175,7 @@ class Task:
     def _main(self, composed: DictConfig) -> dict[str, Any] | None:
         output = Path(HydraConfig.get().runtime.output_dir)
         try:
-            with stdout_errors_explained(), file_errors_explained(), printed_as(self.output_format):
+            with stdout_errors_explained(), file_errors_explained(), failures_named(), printed_as(self.output_format):
                 # The words of a single job are searched for the one at fault.
                 is_single = HydraConfig.get().mode is RunMode.RUN
                 config = (judged if is_single else checked)(self.verb, composed)

@@ -4,17 +4,25 @@ import hashlib
 import importlib.util
 import inspect
 import re
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from aiayn.errors import UserError
+from aiayn.errors import RunFailedError, UserError, error_line
 from aiayn.system import files
 
 NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 T = TypeVar("T")
+
+FOREIGN = (Exception, SystemExit)
+"""What code of others may raise: it must not end a command as if it had done its work."""
+
+_sources: dict[str, str] = {}
+"""The files of the classes that this process has made, with their names in the configuration, as in key=name."""
 
 
 def is_plugin(name: str) -> bool:
@@ -35,8 +43,8 @@ def source_digest(name: str) -> str | None:
         if isinstance(error, ModuleNotFoundError) and not module.startswith(error.name or module):
             raise UserError(no_module(name, key="model", module=error.name)) from error
         spec = None
-    except Exception as error:
-        raise UserError(f"{name}: importing its package raised {_error_text(error)}") from error
+    except FOREIGN as error:
+        raise UserError(f"{name}: importing its package raised {error_line(error)}") from error
     if spec is None or spec.origin is None or not files.is_file(Path(spec.origin)):
         return None
     return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()[:16]
@@ -66,8 +74,8 @@ def create(name: str, *, key: str, base: type[T], given: Mapping[str, Any], own:
         imported = import_module(module)
     except ModuleNotFoundError as error:
         raise UserError(no_module(name, key=key, module=error.name)) from error
-    except Exception as error:
-        raise UserError(f"{key}={name}: importing {module} raised {_error_text(error)}") from error
+    except FOREIGN as error:
+        raise UserError(f"{key}={name}: importing {module} raised {error_line(error)}") from error
     kind = getattr(imported, attribute, None)
     if kind is None:
         raise UserError(f"{key}={name}: {module} has no {attribute}")
@@ -83,13 +91,49 @@ def create(name: str, *, key: str, base: type[T], given: Mapping[str, Any], own:
     except TypeError as error:
         takes = ", ".join(inspect.signature(kind).parameters)
         raise UserError(f"{key}={name}: {error}; it takes {takes}, and is given {', '.join([*given, *own])}") from None
+    note_source(kind, f"{key}={name}")
     try:
         return kind(**given, **own)
     except UserError:
         raise
-    except Exception as error:
-        raise UserError(f"{key}={name}: its constructor raised {_error_text(error)}") from error
+    except FOREIGN as error:
+        raise UserError(f"{key}={name}: its constructor raised {error_line(error)}") from error
 
 
-def _error_text(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+def note_source(kind: type, name: str) -> None:
+    """Note the file of a class that the configuration names, for `failure_text`."""
+    file = getattr(import_module(kind.__module__), "__file__", None)
+    if file is not None:
+        _sources[file] = name
+
+
+def failure_text(error: BaseException) -> str:
+    """What a run failed by, in one line; with the class of the configuration in whose code it was raised.
+
+    If it was raised elsewhere, perhaps by a wrong result of a class, the line names the classes that `aiayn check`
+    tests.
+    """
+    if (raised := _raised_by(error)) is not None:
+        return raised
+    plugged = [name for name in _sources.values() if is_plugin(name.partition("=")[2])]
+    return error_line(error) + (f"; aiayn check tests {', '.join(plugged)}" if plugged else "")
+
+
+def _raised_by(error: BaseException) -> str | None:
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if (name := _sources.get(frame.filename)) is not None:
+            return f"{name}: raised {error_line(error)} ({Path(frame.filename).name}, line {frame.lineno})"
+    return None
+
+
+@contextmanager
+def failures_named() -> Iterator[None]:
+    """Turn what a class of the configuration raises, and every SystemExit, into a RunFailedError; others pass."""
+    try:
+        yield
+    except (UserError, RunFailedError):
+        raise
+    except FOREIGN as error:
+        if _raised_by(error) is None and not isinstance(error, SystemExit):
+            raise
+        raise RunFailedError(failure_text(error)) from error

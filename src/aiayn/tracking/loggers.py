@@ -10,6 +10,7 @@ from pytorch_lightning.loggers import Logger
 
 from aiayn.config.instantiation import instantiate, locate
 from aiayn.config.third_parties import logs_to_wandb
+from aiayn.system.plugins import note_source
 from aiayn.tracking.metrics_log import MetricsLog, logged
 from aiayn.tracking.tracker import RunDescription, Tracker
 
@@ -49,6 +50,7 @@ def tracked(
         tracker = open_wandb(settings, describe(), metrics.parent, best=best)
     elif settings.get("_target_") is not None:
         tracker = instantiate(settings, key="logger")
+        note_source(type(tracker), f"logger={settings['_target_']}")
     if tracker is not None:
         loggers.append(tracker)
     exit_code = 1

@@ -24,6 +24,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
 from aiayn.system import files
+from aiayn.system.plugins import note_source
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar, WeightsKeeper
 from aiayn.training.checkpoint_io import load_checkpoint, save_checkpoint
 from aiayn.training.data_module import TranslationDataModule
@@ -221,6 +222,7 @@ class TrainingSession:
             callback = instantiate(node, key=f"callbacks.{name}", **folder)
             if not isinstance(callback, Callback):
                 raise UserError(f"callbacks.{name}: {node['_target_']} is not a callback of Lightning")
+            note_source(type(callback), f"callbacks.{name}={node['_target_']}")
             yield callback
 
 

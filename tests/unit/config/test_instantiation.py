@@ -25,3 +25,23 @@ def test_a_failure_is_one_line_with_its_key(node: dict[str, object]) -> None:
             instantiate(outer, key="logger")
         assert str(refusal.value).startswith((f"{key}: ", f"{key}.depth: "))
         assert "\n" not in str(refusal.value)
+
+
+def test_an_argument_that_follows_from_others_is_refused() -> None:
+    node = {"_target_": "fractions.Fraction", "numerator": 1}
+    with pytest.raises(UserError, match=r"^trainer\.numerator: follows from other keys of the configuration; leave"):
+        instantiate(node, key="trainer", numerator=2)
+
+
+@pytest.mark.parametrize(
+    ("node", "answer"),
+    [
+        ({"_target_": "sys.exit"}, "logger: SystemExit(None)"),
+        ({"_target_": "fractions.Fraction", "numerator": "x"}, "logger.numerator=x: ValueError: Invalid literal for"),
+        ({"_target_": "socket.socket", "family": 99}, "logger: OSError: "),
+    ],
+)
+def test_whatever_a_target_raises_is_one_line(node: dict[str, object], answer: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        instantiate(node, key="logger")
+    assert str(refusal.value).startswith(answer)

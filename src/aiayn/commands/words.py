@@ -20,6 +20,19 @@ HOME_OF = re.compile(r"^[^=]+=(['\"]?)(?P<path>~[^'\"]*)\1$")
 """An override whose value begins with ~, or ~ and a user's name."""
 
 
+ONCE = ("experiment", "scale", "seed", "run", "against", "record", "checkpoint", "output")
+"""Keys that say what is to be done. Of any other key the last value counts, so that a script may add to a command."""
+
+NEEDED = {
+    "status": {"interval": "watch"},
+    "publish": {"private": "repository"},
+}
+"""Keys of verbs that are read only if another has a value, and the other."""
+
+UNSTATED = ("", "null", "none", "~", "false", "no", "off", "n")
+"""Values of a key that leave it unset, in lower case."""
+
+
 class Words(argparse.Namespace):
     """A command line without its verb."""
 
@@ -71,7 +84,7 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
         parser.add_argument(*flags, action="store_true")
     parser.add_argument("--cfg", "-c", choices=["job", "hydra", "all"])
     parser.add_argument("--package", "-p")
-    parser.add_argument("--config-dir", "-cd", type=Path)
+    parser.add_argument("--config-dir", "-cd")
     information = ["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"]
     parser.add_argument("--info", "-i", nargs="?", const="all", choices=information)
     parsed, unknown = parser.parse_known_intermixed_args(words, Words())
@@ -84,7 +97,11 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
     parsed.overrides = [_at_home(word) for word in parsed.overrides]
     if has_json:
         parsed.format, parsed.overrides = split_format(parsed.overrides, has_folder=verb == "replay")
-    if parsed.config_dir:
+    refuse_ignored(verb, parsed.overrides)
+    if parsed.config_dir == "":
+        raise UserError("--config-dir '': names no folder; state one, or leave the flag out")
+    if parsed.config_dir is not None:
+        parsed.config_dir = Path(parsed.config_dir)
         if not files.is_dir(parsed.config_dir, key="--config-dir"):
             raise UserError(f"--config-dir {parsed.config_dir}: no such folder; correct the path")
         files.listed(parsed.config_dir)  # refuses a folder that cannot be read, of which Hydra says nothing
@@ -99,6 +116,27 @@ def _at_home(word: str) -> str:
     if (found := HOME_OF.match(word)) and os.path.expanduser(found["path"]) == found["path"]:  # noqa: PTH111
         raise UserError(f"{word}: there is no home folder {found['path'].split('/')[0]}; state the path in full")
     return word
+
+
+def refuse_ignored(verb: str, overrides: Iterable[str]) -> None:
+    """Refuse words that would have no effect beside the others; UserError names them and the remedy."""
+    stated: dict[str, str] = {}
+    for key, sign, value in (word.partition("=") for word in overrides):
+        if sign and key in ONCE and stated.get(key, value) != value:
+            both = f"{key}={stated[key]} {key}={value}"
+            raise UserError(
+                f"{both}: of a key stated twice the first would be ignored; state one, or several runs by -m"
+            )
+        stated[key] = value
+    has = {key for key, value in stated.items() if value.lower() not in UNSTATED}
+    for key, other in NEEDED.get(verb, {}).items():
+        if key in stated and other not in has:
+            raise UserError(f"{key}={stated[key]}: is read with {other}=... alone; state that too, or leave it out")
+    ignored = [key for key in ("mode", "output", "seed") if key in stated]
+    if verb == "replay" and "check" in has and ignored:
+        raise UserError(f"{ignored[0]}={stated[ignored[0]]}: check= verifies records and replays none; leave it out")
+    if verb == "replay" and "submit" in has and "mode" in stated:
+        raise UserError(f"mode={stated['mode']}: submit= copies a record and replays none; leave it out")
 
 
 def _field(word: str) -> str:

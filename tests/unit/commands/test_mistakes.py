@@ -92,7 +92,7 @@ MISTAKES = {
     "train init_from=nowhere": "init_from=",
     "plan hardware.memory_gib=-1": "hardware.memory_gib=-1.0: must be greater than 0, or null",
     "evaluate run=x launch.timeout_seconds=0": "launch.timeout_seconds=0: must be at least 1",
-    "status interval=0": "interval=0.0: must be greater than 0",
+    "status watch=true interval=0": "interval=0.0: must be greater than 0",
     "sync retries=0": "retries=0: must be at least 1",
     "sync run=nowhere": "run=nowhere: not a run directory",
     "status paths.cache=elsewhere": "paths.cache: no such key; it has runs",

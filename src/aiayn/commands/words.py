@@ -98,14 +98,8 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
     if has_json:
         parsed.format, parsed.overrides = split_format(parsed.overrides, has_folder=verb == "replay")
     refuse_ignored(verb, parsed.overrides)
-    if parsed.config_dir == "":
-        raise UserError("--config-dir '': names no folder; state one, or leave the flag out")
     if parsed.config_dir is not None:
-        parsed.config_dir = Path(parsed.config_dir)
-        if not files.is_dir(parsed.config_dir, key="--config-dir"):
-            raise UserError(f"--config-dir {parsed.config_dir}: no such folder; correct the path")
-        files.listed(parsed.config_dir)  # refuses a folder that cannot be read, of which Hydra says nothing
-        parsed.overrides.append(f"hydra.searchpath=['file://{parsed.config_dir.absolute()}']")
+        parsed.overrides.append(f"hydra.searchpath=['file://{_folder(parsed.config_dir).absolute()}']")
     return parsed
 
 
@@ -116,6 +110,17 @@ def _at_home(word: str) -> str:
     if (found := HOME_OF.match(word)) and os.path.expanduser(found["path"]) == found["path"]:  # noqa: PTH111
         raise UserError(f"{word}: there is no home folder {found['path'].split('/')[0]}; state the path in full")
     return word
+
+
+def _folder(stated: str) -> Path:
+    """The folder that --config-dir names; UserError if there is none, or it cannot be read."""
+    if not stated:
+        raise UserError("--config-dir '': names no folder; state one, or leave the flag out")
+    folder = Path(stated)
+    if not files.is_dir(folder, key="--config-dir"):
+        raise UserError(f"--config-dir {folder}: no such folder; correct the path")
+    files.listed(folder)  # refuses a folder that cannot be read, of which Hydra says nothing
+    return folder
 
 
 def refuse_ignored(verb: str, overrides: Iterable[str]) -> None:

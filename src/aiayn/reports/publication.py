@@ -12,7 +12,8 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import IO
 
 import yaml
 
@@ -37,6 +38,15 @@ ARCHIVE = "runs.tar.xz"
 RUNS = "runs"
 """The folder of runs in the archive."""
 
+MOST_BYTES = 512 * 2**20
+"""The largest content of an archive: twenty times that of the largest published one."""
+
+SHOWN = 100
+"""Letters of a folder's name in that of its copy in the making."""
+
+PIECE = 2**20
+"""Bytes unpacked at once."""
+
 AGREEMENT = 1e-3
 """Relative tolerance between the perplexity of published sentences and that of the record."""
 
@@ -57,6 +67,8 @@ def show_or_pack(
 def publish(config: ReportConfig, report: Callable[[ReportConfig], None]) -> None:
     """Pack the runs of a report, write its page from the packed ones, and print the page's path.
 
+    Archive and page are made beside the folder, and moved into it when both are whole.
+
     Args:
         config: of the report, with `publish`; changed to that of the report on the packed runs.
         report: makes the report of a configuration.
@@ -69,12 +81,22 @@ def publish(config: ReportConfig, report: Callable[[ReportConfig], None]) -> Non
     page = folder / "README.md"
     if files.exists(page) and not files.is_file(folder / ARCHIVE):
         raise UserError(f"publish={folder}: has a {page.name} that is no publication's; state another folder")
-    report(config)
-    config.publish, config.published, config.wandb = None, str(folder), False
-    config.only.like, config.against = (_packed_path(path, below) for path in (config.only.like, config.against))
-    with published_runs(config, f"publish={folder}"), documents_collected() as documents:
-        report(config)
-    files.write_text(page, markdown(documents[0]))
+    prefix = f".{folder.name[:SHOWN]}."
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=prefix, suffix=".partial") as place:
+        made = Path(place).absolute()
+        config.publish = str(made)
+        try:
+            report(config)
+        except UserError as error:
+            raise UserError(str(error).replace(str(made), str(folder))) from None
+        config.publish, config.published, config.wandb = None, str(made), False
+        config.only.like, config.against = (_packed_path(path, below) for path in (config.only.like, config.against))
+        with published_runs(config, f"publish={folder}"), documents_collected() as documents:
+            report(config)
+        files.write_text(made / page.name, markdown(documents[0]))
+        files.make_folder(folder)
+        for name in (ARCHIVE, page.name):
+            (made / name).replace(folder / name)
     print(page)  # noqa: T201
 
 
@@ -91,7 +113,7 @@ def pack(runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) 
         runs: those that a report counts or names.
         split: whose sentences it is computed from.
         below: the folder of runs.
-        folder: to write to.
+        folder: to write to, which exists.
 
     Raises:
         UserError: a file of a run is missing or damaged, or its configuration or record has a secret.
@@ -105,7 +127,6 @@ def pack(runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) 
             entry = tarfile.TarInfo(path)  # without times and owners, so that the same runs make the same file
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
-    folder.mkdir(exist_ok=True)
     files.write_bytes(folder / ARCHIVE, lzma.compress(packed.getvalue(), preset=9))
 
 
@@ -188,8 +209,10 @@ def unpacked(folder: Path, name: str) -> Iterator[None]:
     archive = folder / ARCHIVE
     with tempfile.TemporaryDirectory(prefix="aiayn-published-") as scratch:
         try:
-            with tarfile.open(archive, mode="r:xz") as packed:
-                _unpack(packed, Path(scratch))
+            with tempfile.TemporaryFile() as plain:
+                _decompress(archive, plain)
+                with tarfile.open(fileobj=plain, mode="r:") as packed:
+                    _unpack(packed, Path(scratch))
         except FileNotFoundError:
             raise UserError(f"{name}: no {ARCHIVE} there; aiayn report ... publish=<folder> writes one") from None
         except NotADirectoryError:
@@ -204,13 +227,28 @@ def unpacked(folder: Path, name: str) -> Iterator[None]:
                 raise UserError(f"{name}: {error}") from None
 
 
+def _decompress(archive: Path, plain: IO[bytes]) -> None:
+    """Write the archive's content to a file and return to its beginning; ReadError if it is larger than any is."""
+    with archive.open("rb") as packed, lzma.open(packed) as content:
+        while piece := content.read(PIECE):
+            plain.write(piece)
+            if plain.tell() > MOST_BYTES:
+                raise tarfile.ReadError(f"it unpacks to more than {MOST_BYTES // 2**20} MiB")
+    plain.seek(0)
+
+
 def _unpack(packed: tarfile.TarFile, folder: Path) -> None:
     """Write the regular files of an archive below a folder; ReadError if a path leads out of it."""
+    unpacked_bytes = 0
     for entry in packed:
-        path, content = PurePosixPath(entry.name), packed.extractfile(entry) if entry.isreg() else None
-        if content is None or path.is_absolute() or ".." in path.parts:
-            raise tarfile.ReadError(f"{entry.name} is no file of a publication")
-        target = folder / path
+        is_plain = entry.isreg() and not entry.issparse()  # a sparse file may be larger than its archive
+        content = packed.extractfile(entry) if is_plain and files.is_inside(entry.name) else None
+        if content is None:
+            raise tarfile.ReadError(f"{entry.name!r} is no file of a publication")
+        unpacked_bytes += entry.size
+        if unpacked_bytes > MOST_BYTES:
+            raise tarfile.ReadError(f"it unpacks to more than {MOST_BYTES // 2**20} MiB")
+        target = folder / entry.name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content.read())
 
@@ -220,9 +258,12 @@ def _check_sentences() -> None:
     runs = run_directories(Path(RUNS)) if files.is_dir(Path(RUNS)) else []
     for directory, path in [(run, path) for run in runs for path in run.evaluations.glob("*/*.sentences.jsonl")]:
         split = path.name.partition(".")[0]
-        columns = sentence_columns(read_sentence_scores(path))
-        stated = read_record(directory.record).scores[split].ppl
-        found = float(perplexities(columns.sum(axis=0)))
+        rows, scores = read_sentence_scores(path), read_record(directory.record).scores
+        if split not in scores or len(rows) != scores[split].sentences or not sum(row.tokens for row in rows):
+            raise UserError(
+                f"{path} has {len(rows)} sentences, and its record states others; one of the two was changed"
+            )
+        stated, found = scores[split].ppl, float(perplexities(sentence_columns(rows).sum(axis=0)))
         if not math.isclose(found, stated, rel_tol=AGREEMENT):
             raise UserError(
                 f"{path} has a perplexity of {found:.4f}, its record {stated:.4f}; one of the two was changed"

@@ -1,15 +1,18 @@
 """A publication recomputes the page, and contains nothing else of the runs."""
 
 import io
+import json
 import lzma
 import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aiayn.commands.front_end import main
+from aiayn.reports import publication
 
 MakeRun = Callable[..., Path]
 FLAT = {900: 8.0, 1000: 8.0}
@@ -105,7 +108,78 @@ def test_an_archive_cannot_write_outside_its_folder(
         archive.addfile(tarfile.TarInfo(entry), io.BytesIO())
     assert main(["report", "table3", "from=bad"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"cannot be unpacked ({entry} is no file of a publication)" in line
+    assert f"cannot be unpacked ({entry!r} is no file of a publication)" in line
+
+
+def repacked(folder: Path, change: Callable[[str, bytes], bytes | None]) -> None:
+    """Change the files of a publication's archive; None leaves one out."""
+    with tarfile.open(folder / "runs.tar.xz") as archive:
+        content = {entry.name: archive.extractfile(entry).read() for entry in archive}  # type: ignore[union-attr]
+    with tarfile.open(folder / "runs.tar.xz", "w:xz") as archive:
+        for name, old in content.items():
+            if (new := change(name, old)) is not None:
+                entry = tarfile.TarInfo(name)
+                entry.size = len(new)
+                archive.addfile(entry, io.BytesIO(new))
+
+
+def test_what_others_publish_is_refused_in_one_line(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", "table3", "publish=good"]) == 0
+    capsys.readouterr()
+    outside: Any = {"dev": {"hypotheses": "../../../x"}}
+    changes: dict[str, Callable[[str, bytes], bytes | None]] = {
+        "has 0 sentences": lambda name, old: b"" if name.endswith(".sentences.jsonl") else old,
+        "its record states others": lambda name, old: old.replace(b'"dev"', b'"test"') if "run.json" in name else old,
+        "hypotheses=": lambda name, old: changed_scores(old, outside) if "run.json" in name else old,
+    }
+    for said, change in changes.items():
+        shutil.copytree(tmp_path / "good", tmp_path / "sent", dirs_exist_ok=True)
+        repacked(tmp_path / "sent", change)
+        assert main(["report", "table3", "from=sent"]) == 2, said
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("aiayn: from=sent: ")
+        assert said in line
+
+
+def changed_scores(record: bytes, changes: dict[str, Any]) -> bytes:
+    content = json.loads(record)
+    for split, fields in changes.items():
+        content["scores"][split] |= fields
+    return json.dumps(content).encode()
+
+
+@pytest.mark.parametrize("kind", ["many zeros", "sparse", "link", "NUL"])
+def test_unpacking_is_bounded_and_makes_plain_files_alone(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sent").mkdir()
+    entry, content = tarfile.TarInfo("runs/x"), io.BytesIO()
+    if kind == "many zeros":
+        entry.size, content = publication.MOST_BYTES + 1, Zeros()
+    if kind == "sparse":
+        entry.type = tarfile.GNUTYPE_SPARSE
+    if kind == "link":
+        entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    if kind == "NUL":
+        entry.pax_headers = {"path": "runs/a\0b"}
+    with (
+        lzma.open(tmp_path / "sent" / "runs.tar.xz", "w", preset=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        archive.addfile(entry, content)
+    assert main(["report", "table3", "from=sent"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "runs.tar.xz cannot be unpacked (" in line
+
+
+class Zeros(io.BytesIO):
+    """As many as are read."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        return bytes(size or 0)
 
 
 def test_a_page_of_others_is_not_overwritten(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,9 +202,7 @@ def test_sentences_that_are_not_those_of_the_record_are_refused(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("aiayn: publish=published: runs/table3/base/")
     assert "dev.sentences.jsonl has a perplexity of " in line
-    assert not (tmp_path / "published" / "README.md").exists()
-    assert main(["report", "table3", "from=published"]) == 2
-    assert capsys.readouterr().err == f"{line}\n".replace("publish=", "from=")
+    assert [path.name for path in tmp_path.iterdir() if "published" in path.name] == [], "nothing is left"
 
 
 @pytest.mark.parametrize(("noun", "key"), [("table3", "only.like"), ("comparison", "against")])

@@ -2,10 +2,9 @@
 
 import atexit
 import math
-import tempfile
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -17,7 +16,7 @@ from aiayn.errors import UserError
 from aiayn.system import machine
 from aiayn.system.plugins import source_digest
 from aiayn.system.processes import stated_devices
-from aiayn.system.scratch import make_scratch, remove_scratch
+from aiayn.system.scratch import make_temporary, remove_scratch
 
 
 def scaled(value: float, axis: str = "width", *, _root_: DictConfig) -> int:
@@ -90,7 +89,7 @@ def plugin_sources(*, _root_: DictConfig) -> str:
 @cache
 def scratch() -> str:
     """A folder for Hydra's own files of a multirun; it is removed when this process ends."""
-    folder = make_scratch(Path(tempfile.gettempdir()), prefix="aiayn-hydra-")
+    folder = make_temporary(prefix="aiayn-hydra-")
     atexit.register(remove_scratch, folder)
     return str(folder)
 

@@ -62,8 +62,8 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool, share:
 def _lock_and_run(
     config: TrainConfig, directory: RunDirectory, command: str, *, fresh_process: bool, lease: Lease
 ) -> Record:
-    disk = disk_errors_explained(f"paths.runs={config.paths.runs}")
-    with disk, directory.locked() as lock, _removed_if_refused(directory):
+    disk, within = (disk_errors_explained(f"paths.runs={config.paths.runs}") for _ in ("the lock", "its block"))
+    with disk, directory.locked() as lock, _removed_if_refused(directory), within:
         if config.force:
             if files.is_file(directory.record):
                 logger.info("%s: removed and started anew, since force=true", directory.path)

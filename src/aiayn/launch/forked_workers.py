@@ -56,8 +56,16 @@ def start_worker(
         worker = _fork_server_of(environment).fork(words, environment, descriptors)
         if worker is not None:
             return worker
-    command = [sys.executable, "-m", module, *words]
-    return subprocess.Popen(command, env=environment, start_new_session=True, pass_fds=descriptors)
+    return subprocess.Popen([*_python(module), *words], env=environment, start_new_session=True, pass_fds=descriptors)
+
+
+def _python(module: str) -> list[str]:
+    """The command of a module, which imports from the working folder only where this process does.
+
+    Otherwise a json.py or torch.py there would be imported instead of the library.
+    """
+    has_folder = "" in sys.path or str(Path.cwd()) in sys.path
+    return [sys.executable, *([] if has_folder else ["-P"]), "-m", module]
 
 
 class ForkServer:
@@ -66,7 +74,7 @@ class ForkServer:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
         self._requests, theirs = Pipe()
-        words = [sys.executable, "-m", FORK_SERVER, str(theirs.fileno()), TITLE_ROOM]
+        words = [*_python(FORK_SERVER), str(theirs.fileno()), TITLE_ROOM]
         with theirs:
             # In a session of its own: signals of the terminal reach the command alone.
             self._process = subprocess.Popen(

@@ -83,7 +83,8 @@ def _run(path: str, command: str, processes: int, folder: Path) -> Mapping[int, 
         max_restarts=0,
     )
     try:
-        elastic_launch(config, sys.executable)("-m", WORKER, path, command)
+        flags = ["-P"] if sys.flags.safe_path else []  # as this process was started
+        elastic_launch(config, sys.executable)(*flags, "-m", WORKER, path, command)
     except ChildFailedError as error:
         return error.failures
     return {}

@@ -7,7 +7,6 @@ another reads the reason in the other's file.
 import json
 import os
 import signal
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from aiayn.runs.directory import RunDirectory
 from aiayn.system import files, machine
-from aiayn.system.scratch import make_scratch, remove_scratch
+from aiayn.system.scratch import make_temporary, remove_scratch
 
 FOLDER = "AIAYN_GROUP"
 """The environment variable with the group's folder."""
@@ -35,7 +34,7 @@ CAUSE_SECONDS = 3.0
 @contextmanager
 def group_folder() -> Iterator[Path]:
     """A temporary folder for the process ids of one group and the files through which its ranks meet."""
-    folder = make_scratch(Path(tempfile.gettempdir()), prefix="aiayn-group-")
+    folder = make_temporary(prefix="aiayn-group-")
     try:
         yield folder
     finally:

@@ -7,6 +7,8 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from aiayn.errors import UserError
+
 OWNER = ".owner"
 """A file in the folder with the owner's host; the owner and processes that inherit its lock hold it until they end."""
 
@@ -21,12 +23,28 @@ def make_scratch(parent: Path, *, prefix: str) -> Path:
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     unlocked = folder / f"{OWNER}.new"
     descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
-    os.write(descriptor, os.uname().nodename.encode())
+    try:
+        os.write(descriptor, os.uname().nodename.encode())
+    except OSError:
+        os.close(descriptor)
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     with suppress(OSError):  # no locks on this file system: without OWNER the folder is never removed as abandoned
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         unlocked.rename(folder / OWNER)
     _locks[folder] = descriptor
     return folder
+
+
+def make_temporary(*, prefix: str) -> Path:
+    """The same below the folder for temporary files; UserError, which names TMPDIR, if it cannot be made."""
+    place = os.environ.get("TMPDIR") or tempfile.tempdir or "/tmp"  # noqa: S108 (for the message)
+    try:
+        return make_scratch(Path(tempfile.gettempdir()), prefix=prefix)
+    except OSError as error:
+        raise UserError(
+            f"TMPDIR={place}: no temporary folder can be made there ({error.strerror}); free space or set another"
+        ) from error
 
 
 def remove_scratch(folder: Path) -> None:

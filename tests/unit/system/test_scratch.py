@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from aiayn.system.scratch import OWNER, lock_of, make_scratch, remove_abandoned, remove_scratch
+from aiayn.errors import UserError
+from aiayn.system.scratch import OWNER, lock_of, make_scratch, make_temporary, remove_abandoned, remove_scratch
 
 PREFIX = ".jobs-"
 
@@ -85,3 +87,11 @@ def test_other_files_stay(tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     remove_abandoned(tmp_path, prefix=PREFIX)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_temporary_folder_that_cannot_be_made_names_tmpdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    with pytest.raises(UserError, match=f"^TMPDIR={tmp_path}/file: no temporary folder can be made there"):
+        make_temporary(prefix="x-")

@@ -1,6 +1,7 @@
 """`aiayn attention`."""
 
 import logging
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ def main(config: AttentionConfig) -> None:
     """Draw the attention weights for each line of standard input, and print the paths of the pictures."""
     run = open_run(config.run)  # before torch is imported, which takes seconds
     require("matplotlib", extra="figures", setting="aiayn attention")
+    os.environ["MPLBACKEND"] = "agg"  # pictures are files; matplotlib cannot be imported with the name of no backend
     model = transformer_of(run)
     layers = indices(config.layers, count=model.num_layers, key="layers")
     heads = indices(config.heads, count=model.num_heads, key="heads")

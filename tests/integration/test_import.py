@@ -256,7 +256,7 @@ VOCABULARIES = [
         "dict.en.txt makes a vocabulary of 5 entries, but the embeddings have 16 ",
     ),
     ("marian", "vocab.json", None, "has no vocab.json"),
-    ("marian", "vocab.json", "", "vocab.json cannot be read (Expecting value: line 1 column 1 (char 0)); download it"),
+    ("marian", "vocab.json", "", "vocab.json: not JSON (nothing is in it); download it"),
     ("marian", "vocab.json", "[]", "vocab.json is not a JSON object; download it again"),
     ("marian", "vocab.json", '{"<unk>": null}', "the ids in vocab.json are not 0 to 0; download it again"),
     ("marian", "vocab.json", '{"a": 0}', "vocab.json has no <unk>; download it again"),

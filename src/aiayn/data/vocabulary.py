@@ -1,6 +1,5 @@
 """Making and loading of any tokenizer: sub-words, whole symbols for parsing, or pieces as given."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -13,6 +12,7 @@ from aiayn.data.lines import TextPairs, file_entry
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
 from aiayn.errors import UserError
+from aiayn.system.documents import read_json
 
 AnyTokenizer: TypeAlias = SubwordTokenizer | SymbolTokenizer | GivenTokenizer
 AnyKind: TypeAlias = TokenizerKind | Literal["symbols", "given"]
@@ -81,7 +81,7 @@ def load_tokenizer(path: Path) -> AnyTokenizer:
     """
     kinds: dict[str, type[AnyTokenizer]] = {symbols.KIND: SymbolTokenizer, given_pieces.KIND: GivenTokenizer}
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
         return kinds.get(document.get("kind"), SubwordTokenizer).from_document(document)
     except OSError as error:
         raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error

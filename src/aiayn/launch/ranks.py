@@ -16,6 +16,7 @@ from pathlib import Path
 
 from aiayn.runs.directory import RunDirectory
 from aiayn.system import files, machine
+from aiayn.system.documents import read_as
 from aiayn.system.scratch import make_temporary, remove_scratch
 
 FOLDER = "AIAYN_GROUP"
@@ -143,8 +144,7 @@ def write_failure(directory: RunDirectory, *, rank: int, kind: Kind, message: st
 
 def read_failures(directory: RunDirectory) -> list[Failure]:
     """The failures that were written, by rank."""
-    contents = [json.loads(path.read_text(encoding="utf-8")) for path in directory.failures.glob("rank-*.json")]
-    found = [Failure(**{**content, "kind": Kind(content["kind"])}) for content in contents]
+    found = (read_as(Failure, path, remedy="rerun the command") for path in directory.failures.glob("rank-*.json"))
     return sorted(found, key=lambda failure: failure.rank)
 
 

@@ -31,6 +31,7 @@ from aiayn.runs.record import json_text, read_record
 from aiayn.runs.registrations import FOLDER, read_registration, registered_names, registration_files
 from aiayn.runs.search import name_below, run_directories
 from aiayn.system import files
+from aiayn.system.documents import parse_json, read_json
 
 ARCHIVE = "runs.tar.xz"
 """Name of the archive beside the page, in the folder of a publication."""
@@ -143,7 +144,7 @@ def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[
     for run in {run.path.resolve(): run for run in (*runs, *found)}.values():
         directory = run.entry.directory
         folder = f"{RUNS}/{directory.path.relative_to(below)}"
-        record = json_text(public_record(json.loads(directory.record.read_text(encoding="utf-8"))))
+        record = json_text(public_record(read_json(directory.record)))
         content = yaml.safe_dump(public_config(frozen_content(directory.config)), sort_keys=False)
         for path, text in ((directory.record, record), (directory.config, content)):
             check_public_text(str(path), text)
@@ -165,9 +166,9 @@ def _curve(run: ReportedRun) -> Iterator[dict[str, float | int | None]]:
 
 
 def _rounded(sentences: Path) -> Iterator[dict[str, object]]:
-    for line in sentences.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        yield row | {"nll": round(row["nll"], DIGITS)}
+    for number, line in enumerate(sentences.read_text(encoding="utf-8").splitlines(), 1):
+        row = parse_json(line, f"{sentences}:{number}")
+        yield row if row["nll"] is None else row | {"nll": round(row["nll"], DIGITS)}
 
 
 def _lines(rows: Iterable[dict[str, object]] | Iterable[dict[str, float | int | None]]) -> str:

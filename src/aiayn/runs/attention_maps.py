@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from aiayn.errors import UserError
 from aiayn.system import files
+from aiayn.system.documents import read_json
 
 VERSION = 1
 """Increased when a key changes its meaning or is removed."""
@@ -81,7 +82,7 @@ def write_attention_maps(path: Path, maps: AttentionMaps) -> None:
 def read_attention_maps(path: Path) -> AttentionMaps:
     """Read a file of `write_attention_maps`; UserError if it is not one."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         is_known = content.pop("version") == VERSION
         maps = AttentionMaps(sentences=[_sentence(each) for each in content.pop("sentences")], **content)
     except OSError as error:

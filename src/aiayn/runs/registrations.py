@@ -19,6 +19,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import Code
 from aiayn.runs.record import json_text, utc_now
 from aiayn.system import files
+from aiayn.system.documents import parse_as, read_json, read_text
 
 FOLDER = "registrations"
 
@@ -214,7 +215,7 @@ def read_registration(runs: Path, name: str) -> Registration:
     """Read a frozen plan; UserError if the file is missing or damaged, or has changed."""
     path = registration_file(runs, name)
     try:
-        content = json.loads(files.read_text(path))
+        content = read_json(path)
         plan = StudyPlan.read(content["plan"])
         own = {key: content[key] for key in ("name", "time", "command", "noises", "powers")}
         code = Code(content["commit"], content["dirty"], content["patch"], content["version"])
@@ -253,13 +254,10 @@ def read_looks(runs: Path, name: str) -> list[Look]:
     """The looks at a study, in their order; UserError if their file is damaged."""
     path = _looks_file(runs, name)
     try:
-        return [Look(**json.loads(line)) for line in files.read_text(path).splitlines()]
+        lines = read_text(path).splitlines()
     except FileNotFoundError:
         return []
-    except UserError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{path}: a line is not a look at the study ({error}); restore the file") from None
+    return [parse_as(Look, line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
 
 
 def _looks_file(runs: Path, name: str) -> Path:

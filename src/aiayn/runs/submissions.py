@@ -1,7 +1,6 @@
 """Submitted records, `records/<table>/<row>/<name>/`: made from a run, and verified without training."""
 
 import hashlib
-import json
 import math
 import re
 import shutil
@@ -27,6 +26,7 @@ from aiayn.runs.public import find_secrets, public_record, without_folders
 from aiayn.runs.record import Record, SplitScores, Status, json_text, read_record
 from aiayn.runs.replays import RecordedRun, content_hash
 from aiayn.system import files
+from aiayn.system.documents import read_json
 
 CHECKSUMS = "checksums.txt"
 """The SHA-256 of every other file of a record, in the form of sha256sum."""
@@ -66,7 +66,7 @@ def submit(run: RecordedRun, folder: Path) -> Path:
             shutil.copyfile(path, copy)
         config = without_folders(frozen_content(own.config))
         files.write_text(made / own.config.name, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
-        record = public_record(json.loads(own.record.read_text(encoding="utf-8")))
+        record = public_record(read_json(own.record))
         files.write_text(made / own.record.name, json_text(record))
         files.write_text(made / CHECKSUMS, checksums(made))
         found = findings(made, name=run.record.name)

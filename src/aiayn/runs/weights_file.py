@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from aiayn.errors import UserError
+from aiayn.system.documents import parse_as, parse_json
 
 MOST_HEADER_BYTES = 100_000_000
 """The format's own limit."""
@@ -39,15 +40,8 @@ def published_weights(path: Path) -> PublishedWeights:
     try:
         with path.open("rb") as stream:
             size = int.from_bytes(stream.read(8), "little")
-            header = json.loads(stream.read(size)) if size <= MOST_HEADER_BYTES else {}
-        content = json.loads(header["__metadata__"][KEY])
-        return PublishedWeights(
-            checkpoint=str(content["checkpoint"]),
-            step=int(content["step"]),
-            averaged_steps=tuple(map(int, content["averaged_steps"])),
-            provenance=dict(content["provenance"]),
-            sha256=str(content["sha256"]),
-        )
+            header = parse_json(stream.read(size).decode(), "header") if size <= MOST_HEADER_BYTES else {}
+        return parse_as(PublishedWeights, header["__metadata__"][KEY], KEY)
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise UserError(f"{path}: not the weights of a published run ({reason}); publish or fetch it again") from None

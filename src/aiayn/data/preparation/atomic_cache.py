@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 
 from aiayn.errors import UserError
 from aiayn.system import files
+from aiayn.system.documents import parse_json
 
 Manifest: TypeAlias = dict[str, Any]
 
@@ -128,7 +129,7 @@ def _manifest_bytes(manifest: Mapping[str, Any]) -> bytes:
 
 def _parse_manifest(content: bytes) -> Manifest:
     try:
-        manifest = json.loads(content)
+        manifest = parse_json(content.decode(), MANIFEST)
     except ValueError as error:
         raise DamagedFolderError(f"{MANIFEST} is not JSON") from error
     # Compare whole files: a flipped bit may be in the spacing or in the checksum itself.

@@ -30,6 +30,7 @@ from aiayn.data.preparation.word_borders import TOKENIZER, WHOLE_WORDS, cuts_wor
 from aiayn.data.preparation.workers import encoding_processes
 from aiayn.data.vocabulary import AnyKind, AnyTokenizer, GivenPieces, load_tokenizer, train_tokenizer
 from aiayn.errors import UserError
+from aiayn.system.documents import read_json
 
 Progress: TypeAlias = Callable[[str, int, int | None], object]
 """Called with the stage (`tokenizer`, `train`, `dev` or `test`), the pairs done so far, and their total if known."""
@@ -184,7 +185,7 @@ def _manifests(cache: Path) -> Iterator[tuple[Path, Manifest]]:
     """Yield the folder and manifest of each prepared corpus of this format; unreadable ones are skipped."""
     for path in sorted((cache / "prepared").glob(f"*/{MANIFEST}")):
         with suppress(OSError, ValueError, LookupError):
-            manifest = json.loads(path.read_bytes())
+            manifest = read_json(path)
             if manifest["format"] == FORMAT_VERSION:
                 yield path.parent, manifest
 

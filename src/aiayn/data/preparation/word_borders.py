@@ -1,6 +1,5 @@
 """Recognising prepared text whose words an earlier version cut at combining marks."""
 
-import json
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -11,6 +10,7 @@ from aiayn.data.preparation.atomic_cache import MANIFEST
 from aiayn.data.tokenizer import SubwordTokenizer, has_kept_marks
 from aiayn.data.vocabulary import load_tokenizer
 from aiayn.errors import UserError
+from aiayn.system.documents import read_json
 
 TOKENIZER: Final = "tokenizer.json"
 """The file of the tokenizer in a prepared folder."""
@@ -27,7 +27,7 @@ def cuts_words(directory: Path, corpus: Corpus, *, trained_on: str | None) -> bo
     """
     manifest: Any = None
     with suppress(OSError, ValueError):
-        manifest = json.loads((directory / MANIFEST).read_bytes())
+        manifest = read_json(directory / MANIFEST)
     if not isinstance(manifest, dict) or manifest.keys() >= WHOLE_WORDS.keys():
         return False
     if trained_on is not None and manifest.get("fingerprint") == trained_on:

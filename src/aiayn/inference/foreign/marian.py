@@ -4,7 +4,6 @@ The decoder's first input is the pad; all projections and the output layer have 
 sinusoids with all sines before all cosines, so the converter puts the coordinates of all states in the paper's order.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from aiayn.inference.foreign.model import (
 from aiayn.inference.foreign.pickled import NAMED, read_pickled
 from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
 from aiayn.system import files
+from aiayn.system.documents import parse_json
 from aiayn.system.extras import require
 
 LIBRARY = "marian"
@@ -202,13 +202,13 @@ def _tensors(path: Path) -> Mapping[str, Tensor]:
 
 def _json(folder: Path, name: str, *, may_lack: bool = False) -> dict[str, Any]:
     try:
-        content = json.loads((folder / name).read_text(encoding="utf-8"))
+        content = parse_json(files.read_text(folder / name), name, remedy="download it again")
     except FileNotFoundError:
         if may_lack:
             return {}
         raise UserError(f"checkpoint={folder}: has no {name}, so it is no model of Marian; {NAMED}") from None
-    except (OSError, ValueError) as error:
-        raise UserError(f"checkpoint={folder}: {name} cannot be read ({error}); download it again") from None
+    except UserError as error:
+        raise UserError(f"checkpoint={folder}: {error}") from None
     if not isinstance(content, dict):
         raise UserError(f"checkpoint={folder}: {name} is not a JSON object; download it again")
     return content

@@ -4,6 +4,7 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,11 +28,13 @@ pytestmark = pytest.mark.slow
 def files_of_at_most(size: int) -> Iterator[None]:
     """Within the block a write of this process beyond so many bytes of a file fails as on a full disk."""
     before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    wrote, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # Python would keep the first bytes of a module
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
+        sys.dont_write_bytecode = wrote
 
 
 def test_a_checkpoint_that_does_not_fit_ends_the_run_in_one_line(

@@ -164,10 +164,10 @@ def test_a_run_translates_and_is_evaluated(trained: Path) -> None:
 @pytest.mark.long
 def test_an_edited_or_removed_file_is_refused(trained: Path, tmp_path: Path) -> None:
     run = only_run(trained / "runs")
-    said = called(tmp_path, "translate", f"run={run}", given="the dog\n")
+    said = called(tmp_path, "translate", f"run={run}", "trust=true", given="the dog\n")
     assert said.refuses_by("model.attention=my_ideas:Cosine: there is no module my_ideas; "), said.err
     (tmp_path / "my_ideas.py").write_text(IDEAS + "# edited\n")
-    said = called(tmp_path, "translate", f"run={run}", given="the dog\n")
+    said = called(tmp_path, "translate", f"run={run}", "trust=true", given="the dog\n")
     assert said.refuses_by("model.attention=my_ideas:Cosine: my_ideas has changed since the run began; "), said.err
 
 

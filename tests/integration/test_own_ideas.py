@@ -255,10 +255,12 @@ def test_positions_and_models_train(aiayn: Call, folder: Path, words: tuple[str,
 @pytest.mark.long
 def test_weights_are_exported_but_not_to_ctranslate2(trained: Path, tmp_path: Path) -> None:
     run = only_run(trained / "runs")
-    said = called(tmp_path, "export", f"run={run}", "output=model.safetensors", "format=safetensors", ideas=trained)
+    said = called(
+        tmp_path, "export", f"run={run}", "trust=true", "output=model.safetensors", "format=safetensors", ideas=trained
+    )
     assert said.code == 0, said.err
     assert (tmp_path / "model.safetensors").is_file()
-    said = called(tmp_path, "export", f"run={run}", "output=model", "format=ctranslate2", ideas=trained)
+    said = called(tmp_path, "export", f"run={run}", "trust=true", "output=model", "format=ctranslate2", ideas=trained)
     assert said.code == 2
     assert "CTranslate2 does not support model.attention=my_ideas:cosine" in said.err
     assert not (tmp_path / "model").exists()

@@ -12,7 +12,9 @@ from omegaconf import DictConfig
 from aiayn.config.difference import swept_words
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import SweptJob
+from aiayn.runs.record import json_text
 from aiayn.system import files
+from aiayn.system.documents import read_json
 from aiayn.system.scratch import make_scratch, remove_scratch
 
 STOP = "stop"
@@ -44,7 +46,7 @@ class Outcome:
     is_shown: bool = False
     """Whether the failure has been printed."""
     result: dict[str, Any] | None = None
-    """The fields of the value that the command returned."""
+    """The fields of the value that the command returned; in the file, and then as read, null for infinite numbers."""
 
     @classmethod
     def begun(cls, number: int, composed: DictConfig, overrides: tuple[str, ...]) -> Self:
@@ -63,8 +65,8 @@ class Outcome:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read it from its file."""
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        """Read it from its file; UserError if that is damaged."""
+        content: dict[str, Any] = read_json(path, remedy="rerun the command")
         content["overrides"] = tuple(content["overrides"])
         if job := content["swept"]:
             job["directory"] = RunDirectory(Path(job["directory"]["path"]))
@@ -90,8 +92,9 @@ class OutcomeFolder:
     def write(self, outcome: Outcome) -> None:
         """Write the state of a job, unless the folder has been removed."""
         if files.is_dir(self.path):
-            text = json.dumps(dataclasses.asdict(outcome), default=str)
-            files.write_text(self.path / f"{outcome.number}.json", text)
+            text = json.dumps(dataclasses.asdict(outcome), default=str, ensure_ascii=False)
+            content = json.loads(text.encode(errors="replace"))  # a path in a failure may not be UTF-8
+            files.write_text(self.path / f"{outcome.number}.json", json_text(content))
 
     def read(self) -> list[Outcome]:
         """Every job that has begun, in the order of the sweep."""

@@ -267,3 +267,13 @@ def test_a_scratch_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> 
     assert data_set.content
     with pytest.raises(UserError, match=r"cannot create .*change paths\.cache"):
         data_set.table("train", key="data.splits.train")
+
+
+@pytest.mark.parametrize(
+    "written", ["[" * 60_000, "{}", "[]", '{"_data_files": [{"filename": "../../data.arrow"}]}', "\x00"]
+)
+def test_a_damaged_state_of_a_saved_data_set_is_named(tmp_path: Path, written: str) -> None:
+    (tmp_path / "dataset_info.json").write_text("{}")
+    (tmp_path / "state.json").write_text(written)
+    with pytest.raises(UserError, match=r"state\.json: .*; save the data set again"):
+        _ = HubDataSet(path=str(tmp_path), subset=None, revision=None, scratch_directory=tmp_path).content

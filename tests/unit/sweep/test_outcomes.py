@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import SweptJob
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
@@ -16,7 +17,7 @@ from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 words = st.lists(st.text(max_size=10), max_size=3).map(tuple)
 
 
-@given(number=st.integers(0), overrides=words, failure=st.none() | st.text(), has_ended=st.booleans())
+@given(number=st.integers(0, 2**31), overrides=words, failure=st.none() | st.text(), has_ended=st.booleans())
 def test_an_outcome_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory,
     number: int,
@@ -31,6 +32,22 @@ def test_an_outcome_is_read_as_it_was_written(
         folder.write(outcome)
         assert folder.read() == [outcome]
         folder.remove()
+
+
+def test_infinite_results_and_paths_that_are_not_utf8_are_read(tmp_path: Path) -> None:
+    folder = OutcomeFolder.make(tmp_path)
+    folder.write(
+        Outcome(1, (), 1, None, failure="a\udcff: no such file", result={"ppl": float("inf"), "path": tmp_path})
+    )
+    (outcome,) = folder.read()
+    assert (outcome.failure, outcome.result) == ("a?: no such file", {"ppl": None, "path": str(tmp_path)})
+
+
+def test_a_damaged_outcome_is_named(tmp_path: Path) -> None:
+    folder = OutcomeFolder.make(tmp_path)
+    (folder.path / "1.json").write_text("[" * 60_000)
+    with pytest.raises(UserError, match=r"1\.json: not JSON"):
+        folder.read()
 
 
 def test_a_multirun_reads_its_jobs_in_order_and_leaves_nothing(tmp_path: Path) -> None:

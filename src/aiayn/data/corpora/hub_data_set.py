@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import tempfile
@@ -19,6 +18,7 @@ from aiayn.data.corpora.delimited import TAB, count_json_lines, json_line, table
 from aiayn.data.lines import file_entry
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system import files
+from aiayn.system.documents import read_json
 from aiayn.system.progress import has_bars
 from aiayn.system.scratch import make_scratch, remove_scratch
 
@@ -296,15 +296,26 @@ def _separator(config: Any) -> str | None:
 def _saved_to_disk(folder: Path) -> dict[str, list[str]] | None:
     """Return the files of each split, in order, of a folder written by `save_to_disk`; None for other folders."""
     if files.is_file(index := folder / "dataset_dict.json"):
-        parts = {name: folder / name for name in json.loads(index.read_bytes())["splits"]}
+        parts = {name: folder / name for name in _saved_names(index, "splits")}
     elif files.is_file(folder / "state.json") and files.is_file(folder / "dataset_info.json"):
         parts = {"train": folder}
     else:
         return None
     return {
-        name: [str(part / file["filename"]) for file in json.loads((part / "state.json").read_bytes())["_data_files"]]
+        name: [str(part / file) for file in _saved_names(part / "state.json", "_data_files")]
         for name, part in parts.items()
     }
+
+
+def _saved_names(path: Path, key: str) -> list[str]:
+    """The names of splits or of their files in what `save_to_disk` wrote; UserError if it is damaged."""
+    content = read_json(path, remedy="save the data set again")
+    entries = content.get(key) if isinstance(content, dict) else None
+    listed = entries if isinstance(entries, list) else [None]
+    names = [entry.get("filename") if isinstance(entry, dict) else entry for entry in listed]
+    if not all(isinstance(name, str) and files.is_inside(name) for name in names):
+        raise UserError(f"{path}: {key} is no list of names inside the folder; save the data set again")
+    return names
 
 
 def _first_line(error: BaseException) -> str:

@@ -313,9 +313,10 @@ def _saved_names(path: Path, key: str) -> list[str]:
     entries = content.get(key) if isinstance(content, dict) else None
     listed = entries if isinstance(entries, list) else [None]
     names = [entry.get("filename") if isinstance(entry, dict) else entry for entry in listed]
-    if not all(isinstance(name, str) and files.is_inside(name) for name in names):
+    inside = [name for name in names if isinstance(name, str) and files.is_inside(name)]
+    if inside != names:
         raise UserError(f"{path}: {key} is no list of names inside the folder; save the data set again")
-    return names
+    return inside
 
 
 def _first_line(error: BaseException) -> str:

@@ -222,9 +222,9 @@ def test_a_damaged_run_is_not_reported(copied: Path, name: str, capsys: pytest.C
     path.write_bytes(content)
     capsys.readouterr()
     assert main(["report", *words, f"paths.runs={copied.parents[2]}"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"aiayn: {path}: {answer}")
-    assert said.count("\n") == 1
+    named, refusal = capsys.readouterr().err.splitlines()
+    assert named.startswith(f"left out: {path}: {answer}")
+    assert refusal.startswith("aiayn: no finished run")
 
 
 def test_table3_leaves_a_damaged_run_out_and_names_its_file(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -190,7 +190,7 @@ def comparable_runs(
     for run in runs_of(RowRun, every, [f"{PREFIX}{row.id}" for row in load_table3().rows]):
         try:
             if is_chosen(run.record, scale=scale, data=data):
-                _read(run)
+                run.read("dev")
         except UserError as error:
             damaged.append(f"left out: {error}")
         else:
@@ -208,13 +208,6 @@ def comparable_runs(
             raise differences[0].refusal(str(run.path), str(reference.path), _remedy(differences[1:], reference))
     check_duplicate_seeds([run for run in kept if run.dev is not None], lambda run: run.row.id, "remove one of them")
     return ComparableRuns(tuple(kept), len(found) - len(kept), tuple(damaged))
-
-
-def _read(run: RowRun) -> None:
-    """Read the files that the table is made of; UserError names the one that is damaged, and the remedy."""
-    _ = run.settings
-    if run.dev is not None:
-        run.sentences("dev")
 
 
 def _remedy(others: Sequence[Difference], reference: RowRun) -> str:

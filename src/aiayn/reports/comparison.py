@@ -33,7 +33,7 @@ from aiayn.reports.comparability import (
     condition_differences,
     score_differences,
 )
-from aiayn.reports.reported_runs import ReportedRun, is_asked_for
+from aiayn.reports.reported_runs import ReportedRun, is_asked_for, readable_runs
 from aiayn.runs.directory import open_run
 from aiayn.runs.ledger import pilots_left_out, read_results
 
@@ -206,12 +206,10 @@ def _has_budget_of(system: System, systems: Sequence[System], reference: int | N
 
 
 def _finished(runs: Path, only: OnlyComparedConfig) -> Iterator[ComparedRun]:
-    for entry in read_results(runs, with_warnings=True):
-        if entry.record is not None:
-            run = ComparedRun(entry, entry.record)
-            dev = run.scores("dev")
-            if dev is not None and dev.brackets is None and is_asked_for(run, only):  # trees have no BLEU
-                yield run
+    entries = read_results(runs, with_warnings=True)
+    found = (ComparedRun(entry, entry.record) for entry in entries if entry.record is not None)
+    scored = (run for run in found if (dev := run.scores("dev")) and dev.brackets is None)  # trees have no BLEU
+    return (run for run in readable_runs(scored, "dev") if is_asked_for(run, only))
 
 
 def _differences(run: ComparedRun, other: ComparedRun) -> Iterator[Difference]:

@@ -12,7 +12,7 @@ from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, duration, hours, operations
-from aiayn.reports.reported_runs import ReportedRun, is_asked_for
+from aiayn.reports.reported_runs import ReportedRun, is_asked_for, readable_runs
 from aiayn.runs.cost import Attempt, RunCost, Total
 from aiayn.runs.ledger import State, read_results
 
@@ -67,12 +67,13 @@ def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
     Raises:
         UserError: there are no such runs, or a file cannot be read.
     """
+    entries = read_results(runs, with_pilots=True, with_warnings=True)
+    begun = (ReportedRun(entry, entry.record) for entry in entries if entry.record is not None)
     found = []
-    for entry in read_results(runs, with_pilots=True, with_warnings=True):
-        if entry.record is not None and is_asked_for(ReportedRun(entry, entry.record), only):
-            account = RunCost.kept(entry.directory.cost) or entry.record.account
-            if account.attempts:
-                found.append(CostOfRun(entry, entry.record, account))
+    for run in readable_runs(begun):
+        account = RunCost.kept(run.entry.directory.cost) or run.record.account
+        if account.attempts and is_asked_for(run, only):
+            found.append(CostOfRun(run.entry, run.record, account))
     if not found:
         asked = [f"only.{key}={value}" for key, value in vars(only).items() if value is not None]
         complaint = f"{', '.join(asked)}: no run" if asked else "no run"

@@ -1,7 +1,8 @@
 """The runs of the ledger as reports read them, and their choice."""
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,8 @@ from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.ledger import Entry, State, read_entry
 from aiayn.runs.record import Record, SplitScores
 from aiayn.system import files
+
+logger = logging.getLogger("aiayn")
 
 FINGERPRINT_DIGITS = 12
 """Shown of a fingerprint."""
@@ -69,6 +72,12 @@ class ReportedRun:
         """
         return Evaluation(self.entry.directory, self.record, self.record.scores, str(self.path)).sentences(split)
 
+    def read(self, split: str | None) -> None:
+        """Read what reports are made of; UserError names the file that is damaged, and the remedy."""
+        _ = self.settings
+        if split is not None and self.scores(split) is not None:
+            self.sentences(split)
+
     @property
     def conditions(self) -> dict[str, str]:
         """The scale and the corpus, by the key below `only` that chooses them."""
@@ -115,6 +124,17 @@ def runs_of(kind: type[Run], entries: Iterable[Entry], experiments: Sequence[str
     """The runs of these experiments, in their order and by seed."""
     found = [kind(entry, entry.record) for entry in entries if entry.record and entry.record.experiment in experiments]
     return sorted(found, key=lambda run: (experiments.index(run.record.experiment), run.record.seed))
+
+
+def readable_runs(found: Iterable[Run], split: str | None = None) -> Iterator[Run]:
+    """The runs whose configuration, and scores of a split's sentences, can be read; a line is logged for each other."""
+    for run in found:
+        try:
+            run.read(split)
+        except UserError as error:
+            logger.warning("left out: %s", error)
+        else:
+            yield run
 
 
 def is_chosen(record: Record, *, scale: str | None, data: str | None) -> bool:

@@ -24,7 +24,7 @@ from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, effect_text, mean_text, two_decimals
 from aiayn.reports.publication import show_or_pack
-from aiayn.reports.reported_runs import ReportedRun, choose, runs_of
+from aiayn.reports.reported_runs import ReportedRun, choose, readable_runs, runs_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.runs.ledger import read_results
 
@@ -98,7 +98,7 @@ def read_reproductions(folder: Path, *, scale: str | None, data: str | None) -> 
     found = []
     for experiment, published in load_published().items():
         chosen = choose(runs_of(ReportedRun, entries, [experiment]), folder, scale=scale, data=data)
-        runs = [run for run in chosen if run.test is not None]
+        runs = [run for run in readable_runs(chosen, "test") if run.test is not None]
         for differences in (condition_differences, setting_differences, tested_differences):
             check_alike(runs, differences)
         check_duplicate_seeds(runs, lambda run: run.record.experiment, "remove one of them")

@@ -221,3 +221,15 @@ def test_the_command_writes_pages(
     assert "BLEU by source length in tokens" in page
     assert main(["report", "comparison", "output=page.tex"]) == 2
     assert "choose from .md, .json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damaged", ["evaluations/*/dev.sentences.jsonl", "config.yaml"])
+def test_a_damaged_run_is_named_and_the_others_are_compared(
+    tmp_path: Path, make_run: MakeRun, caplog: pytest.LogCaptureFixture, damaged: str
+) -> None:
+    (path,) = make_run("base").glob(damaged)
+    path.write_text("{}")
+    make_run("a_h1")
+    assert [run.record.experiment for run in compared(tmp_path).runs] == ["table3/a_h1"]
+    (line,) = caplog.messages
+    assert line.startswith(f"left out: {path}")

@@ -30,7 +30,7 @@ from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_of, mean_text, operations, two_decimals
 from aiayn.reports.publication import show_or_pack
-from aiayn.reports.reported_runs import ReportedRun, choose, runs_of
+from aiayn.reports.reported_runs import ReportedRun, choose, readable_runs, runs_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.tables.table2_claims import (
     JudgedTable2Claim,
@@ -165,7 +165,7 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None) -> Table2Rep
     """
     entries = read_results(runs, with_warnings=True) if files.is_dir(runs) else []
     there = runs_of(TestedRun, entries, [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS])
-    chosen = choose(there, runs, scale=scale, data=data)
+    chosen = list(readable_runs(choose(there, runs, scale=scale, data=data), "test"))
     ours = [Ours(list(seeds)) for _, seeds in groupby(chosen, key=lambda run: run.record.experiment)]
     for pair in PAIRS:
         of_pair = [run for each in ours if each.pair == pair for run in each.finished]

@@ -23,7 +23,7 @@ from aiayn.reports.comparability import (
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_text, two_decimals
-from aiayn.reports.reported_runs import ReportedRun, choose, runs_of
+from aiayn.reports.reported_runs import ReportedRun, choose, readable_runs, runs_of
 from aiayn.runs.evaluations import Evaluation, other_searches
 from aiayn.runs.ledger import read_results
 from aiayn.runs.record import RecordedBrackets, RecordedSearch, SplitScores
@@ -156,7 +156,7 @@ def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Rep
     """
     entries = read_results(runs, with_warnings=True) if files.is_dir(runs) else []
     there = runs_of(ParserRun, entries, [f"{PREFIX}{name}" for name in ROWS])
-    chosen = choose(there, runs, scale=scale, data=data)
+    chosen = list(readable_runs(choose(there, runs, scale=scale, data=data), "test"))
     chosen.sort(key=lambda run: (run.treebank != WSJ, run.treebank))
     by_system = groupby(chosen, key=lambda run: (run.experiment, run.treebank))
     ours = [Ours(*system, list(seeds)) for system, seeds in by_system]

@@ -19,6 +19,8 @@ MOST_VALUES = 100_000
 
 def register_named_files() -> None:
     """Let Hydra read files through `NamedFiles`."""
+    # Workers of joblib get the registry before they register Hydra's reader, which the registry compares by its name.
+    NamedFiles.__name__ = FileConfigSource.__name__
     SourcesRegistry.instance().types[FileConfigSource.scheme()] = NamedFiles
 
 

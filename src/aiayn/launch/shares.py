@@ -19,6 +19,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.system import machine
 from aiayn.system.processes import gpus_to_choose_from, stated_devices
+from aiayn.system.scratch import naming_tmpdir
 
 logger = logging.getLogger("aiayn")
 
@@ -142,9 +143,10 @@ def _lease(share: Share, names: tuple[str, ...], descriptors: tuple[int, ...]) -
 
 def _folder() -> Path:
     """The folder of this user's leases, the same for all commands."""
-    folder = Path(tempfile.gettempdir()) / f"aiayn-leases-{os.getuid()}"
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
+    with naming_tmpdir():
+        folder = Path(tempfile.gettempdir()) / f"aiayn-leases-{os.getuid()}"
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise UserError(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import aiayn
 from aiayn.system import files
+from aiayn.system.scratch import naming_tmpdir
 
 if TYPE_CHECKING:
     import torch
@@ -130,7 +131,9 @@ def source_patch(folders: tuple[str, ...] = SOURCES) -> bytes | None:
     if root is None or objects is None:
         return None
     present = [name for name in folders if files.is_dir(root / name)]
-    with tempfile.TemporaryDirectory() as scratch:
+    with naming_tmpdir():
+        folder = tempfile.TemporaryDirectory()
+    with folder as scratch:
         # Everything is added to a separate index and object store: those of the checkout are not changed.
         apart = {
             "GIT_INDEX_FILE": f"{scratch}/index",

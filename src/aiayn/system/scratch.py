@@ -4,7 +4,8 @@ import fcntl
 import os
 import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from aiayn.errors import UserError
@@ -38,9 +39,16 @@ def make_scratch(parent: Path, *, prefix: str) -> Path:
 
 def make_temporary(*, prefix: str) -> Path:
     """The same below the folder for temporary files; UserError, which names TMPDIR, if it cannot be made."""
+    with naming_tmpdir():
+        return make_scratch(Path(tempfile.gettempdir()), prefix=prefix)
+
+
+@contextmanager
+def naming_tmpdir() -> Iterator[None]:
+    """Turn an error of making a folder for temporary files into a UserError that names TMPDIR."""
     place = os.environ.get("TMPDIR") or tempfile.tempdir or "/tmp"  # noqa: S108 (for the message)
     try:
-        return make_scratch(Path(tempfile.gettempdir()), prefix=prefix)
+        yield
     except OSError as error:
         raise UserError(
             f"TMPDIR={place}: no temporary folder can be made there ({error.strerror}); free space or set another"

@@ -168,3 +168,10 @@ def test_the_lock_names_every_installed_package_once() -> None:
 
 def test_processors_have_no_tensor_float_32() -> None:
     assert provenance.uses_tf32(torch.device("cpu")) is False
+
+
+@pytest.mark.skipif(provenance.checkout() is None, reason="needs a checkout")
+def test_a_folder_for_temporary_files_that_refuses_is_named() -> None:
+    refused = f"import tempfile; tempfile.tempdir = '/nowhere'; {SHOW}"
+    ended = subprocess.run([sys.executable, "-c", refused], capture_output=True, text=True, check=False)
+    assert "UserError: TMPDIR=" in ended.stderr.splitlines()[-1]

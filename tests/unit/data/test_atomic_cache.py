@@ -1,6 +1,7 @@
 """Folders are complete or absent, and are read without a lock."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,23 @@ def test_an_edited_manifest_is_detected(tmp_path: Path) -> None:
         path.write_bytes(json.dumps(lie, indent=2, sort_keys=True).encode() + b"\n")
         with pytest.raises(DamagedFolderError, match=r"manifest\.json does not match"):
             read_verified(tmp_path / "folder")
+
+
+def test_all_who_may_write_into_a_shared_folder_may_take_its_locks(tmp_path: Path) -> None:
+    tmp_path.chmod(0o2775)
+    umask = os.umask(0o022)
+    try:
+        build(tmp_path / "folder")
+    finally:
+        os.umask(umask)
+    assert (tmp_path / "folder.lock").stat().st_mode & 0o777 == 0o664
+
+
+def test_leftovers_that_another_user_has_locked_stop_no_build(tmp_path: Path) -> None:
+    leftover, lock = tmp_path / ".other.0a1b2c3d.partial", tmp_path / "other.lock"
+    leftover.mkdir()
+    lock.touch(0o444)
+    if os.access(lock, os.W_OK):
+        pytest.skip("this user may write every file")
+    assert build(tmp_path / "folder")["answer"] == 42
+    assert leftover.exists()

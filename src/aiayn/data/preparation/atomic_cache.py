@@ -45,7 +45,7 @@ def open_or_build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -
     with suppress(DamagedFolderError):
         return read_verified(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(directory.with_name(f"{directory.name}.lock")):
+    with _lock(directory.name, directory.parent):
         _remove_leftovers(directory)
         try:
             return read_verified(directory)  # built by another process in the meantime
@@ -103,9 +103,14 @@ def _remove_leftovers(directory: Path) -> None:
     shards = (path for path in directory.parent.glob("*.shards") if files.exists(path.with_suffix("")))
     for leftover in (*directory.parent.glob(".*.partial"), *shards):
         name = leftover.name.removeprefix(".").partition(".")[0]
-        lock = FileLock(directory.with_name(f"{name}.lock"), timeout=0) if name != directory.name else nullcontext()
-        with suppress(Timeout), lock:
+        lock = _lock(name, directory.parent, timeout=0) if name != directory.name else nullcontext()
+        with suppress(Timeout, PermissionError), lock:  # what another user has left stays
             shutil.rmtree(leftover, ignore_errors=True)  # its builder may just have finished
+
+
+def _lock(name: str, parent: Path, *, timeout: float = -1) -> FileLock:
+    """Return the lock of the folder `name`, for all who may write into its parent, whatever this user's umask is."""
+    return FileLock(parent / f"{name}.lock", timeout=timeout, mode=parent.stat().st_mode & 0o666)
 
 
 def _file_entries(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:

@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from aiayn.commands.mistakes import explain
 from aiayn.commands.words import Words, parse_words
 from aiayn.config import secrets
+from aiayn.config.absolute import check_literal
 from aiayn.config.compose import compose_with_hydra, register, without_hydra
 from aiayn.config.computed import check_computed_keys
 from aiayn.config.store import conf_directory
@@ -99,6 +100,8 @@ def _remove_folder(composed: DictConfig) -> None:
 
 def _run_with_hydra(verb: str, composed: DictConfig, task: Callable[[DictConfig], None]) -> None:
     composed.hydra.mode = RunMode.RUN
+    # Hydra states the run's folder as a value.
+    check_literal("paths.runs", Path(str(OmegaConf.select(composed, "paths.runs", default="."))).absolute())
     with initialize_config_dir(str(conf_directory()), version_base="1.3"):
         configure_log(composed.hydra.hydra_logging, composed.hydra.verbose)
         callbacks = Callbacks(composed)

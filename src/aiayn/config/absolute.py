@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
+from aiayn.config.freeze import plain
+from aiayn.config.identity import flatten
 from aiayn.config.schema import GivenTokenizerConfig, TrainConfig
 from aiayn.errors import UserError
 from aiayn.system import files
@@ -20,7 +22,7 @@ def make_absolute(config: TrainConfig) -> None:
     `identity.typed` keeps the values as typed of those that are part of the run's identity.
 
     Raises:
-        UserError: a path is not UTF-8, which a configuration cannot state.
+        UserError: a path is not UTF-8, or a value has "${", which a frozen configuration cannot state.
     """
     config.paths.runs, config.paths.cache = _absolute(config.paths.runs), _absolute(config.paths.cache)
     for key in _paths(config):
@@ -31,6 +33,14 @@ def make_absolute(config: TrainConfig) -> None:
         if absolute != typed:
             setattr(holder, name, absolute)
             config.identity.typed[key] = typed
+    for key, value in flatten(plain(config)).items():
+        check_literal(key, value)
+
+
+def check_literal(key: str, value: object) -> None:
+    """UserError for a value that Hydra would read as a reference to another one."""
+    if "${" in str(value):
+        raise UserError(f"{key}={value}: Hydra reads ${{ in a value as a reference; rename it, without ${{")
 
 
 def _paths(config: TrainConfig) -> Iterator[str]:

@@ -40,6 +40,12 @@ def check(said: Any, answer: str) -> None:
     assert said.err.count("\n") == 1, said.err
 
 
+def test_a_folder_that_hydra_would_take_for_a_reference_is_one_line(aiayn: CommandLine, tmp_path: Path) -> None:
+    write(tmp_path, {})
+    check(aiayn(*WORDS, r"paths.runs=a\${b}"), f"paths.runs={tmp_path}/a${{b}}: Hydra reads ${{")
+    assert not list(tmp_path.glob("a*"))
+
+
 def test_a_corpus_that_cannot_be_used_is_one_line(aiayn: CommandLine, tmp_path: Path) -> None:
     write(tmp_path, {"train.de": GOOD + b"and more\n"})
     train = tmp_path / "train"

@@ -9,6 +9,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_content, frozen_text, load_config, plain, to_dataclass
 from aiayn.config.identity import flatten, run_settings
 from aiayn.config.schema import TrainConfig
+from aiayn.errors import UserError
 from aiayn.runs.replays import content_hash
 
 FILES = {
@@ -97,3 +98,16 @@ def test_absolute_paths_and_names_on_the_hub_stay(tmp_path: Path, monkeypatch: p
         make_absolute(config)
         after = flatten(plain(config))
         assert {key for key in before if before[key] != after[key]} == {"paths.runs", "paths.cache"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["data=text_files", *(f"{key}={path}" for key, path in FILES.items()), r"data.train.source=a\${b}/train.en"],
+        [r"data.name=a\${b}"],
+    ],
+)
+def test_what_a_frozen_configuration_could_not_state_is_refused(words: list[str]) -> None:
+    config = to_dataclass(compose_command("train", words), TrainConfig)
+    with pytest.raises(UserError, match=r"data\.(train\.source|name)=.*a\$\{b\}.*: Hydra reads"):
+        make_absolute(config)

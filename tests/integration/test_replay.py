@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from commands import Find, Finished, Said, Say, Train
+from earlier_caches import earlier_tokenizer, made_earlier
 from omegaconf import OmegaConf
 from run_files import assert_same_end, runs_below
 
 from aiayn import reports
 from aiayn.commands.front_end import main
+from aiayn.data.preparation.prepared import find_prepared
 from aiayn.runs.ledger import read_results
 from aiayn.runs.record import read_record
 
@@ -232,7 +234,38 @@ def test_other_data_are_different_before_training(record: Path, say: Say, tmp_pa
     said = say("replay", f"record={record}")
     assert said.code == 1
     assert "different: the data" in said.err
+    assert "combining marks" not in said.err
     assert not (tmp_path / "replays").exists()
+
+
+@pytest.mark.parametrize("has_code", [True, False])
+def test_data_with_words_cut_at_marks_are_scored_from_their_cache(
+    train: Train, only_run: Find, say: Say, tmp_path: Path, *, has_code: bool
+) -> None:
+    hindi, english = ["वह दिन था", "यह किताबें हैं"] * 30, ["he came", "these are books"] * 30
+    cache, sides = f"paths.cache={tmp_path / 'own'}", {"source": hindi, "target": english}
+    words = ["data.max_length=60", "tokenizer.vocabulary_size=400", "optimization.max_steps=3", cache]
+    for split in ("train", "dev", "test"):
+        for side, lines in sides.items():
+            (tmp_path / f"{split}.{side}").write_text(
+                "".join(f"{line}\n" for line in lines[: 60 if split == "train" else 4])
+            )
+            words.append(f"data.{split}.{side}={split}.{side}")
+    assert train(*words, corpus="text_files") == 0
+    run = only_run()
+    here = find_prepared(tmp_path / "own", read_record(run / "run.json").data_fingerprint or "")
+    assert here is not None
+    earlier = made_earlier(tmp_path / "own", here, earlier_tokenizer([*hindi, *english]))
+    change(run, data_fingerprint=earlier, commit="a" * 40 if has_code else None)
+    shutil.rmtree(run / "checkpoints")
+    said = say("replay", f"record={run}", "mode=score", cache)
+    assert said.code == 0, said.err
+    assert "bit-identical: all hypotheses and scores are equal" in said.out
+    elsewhere = say("replay", f"record={run}", "mode=score", f"paths.cache={tmp_path / 'other'}")
+    trained = say("replay", f"record={run}", cache)
+    for refused, advice in (elsewhere, ": if one of them made the record, score on"), (trained, "mode=score scores on"):
+        assert (refused.code, "earlier versions split words with combining marks" in refused.err) == (1, True)
+        assert (advice in refused.err, f"git checkout {'a' * 40}" in refused.err) == (True, has_code)
 
 
 def test_a_run_is_submitted_and_verified(record: Path, say: Say, tmp_path: Path) -> None:

@@ -58,14 +58,10 @@ def main(config: ReplayConfig) -> None:
 def _replayed(run: "RecordedRun", config: ReplayConfig) -> "RecordedRun":
     """The run done again, as the command says."""
     composed = None if run.has_config else _composed(run)
-    from aiayn.launch.replay import data_fingerprint, reinstated, rescore, train_replay, with_seed
+    from aiayn.launch.replay import check_data, reinstated, rescore, train_replay, with_seed
 
     settings = reinstated(run, composed, output=config.output, paths=config.paths, trust=config.trust)
-    found, recorded = data_fingerprint(settings), run.record.data_fingerprint
-    if found != recorded:
-        raise RunFailedError(
-            f"{run.record.name}: different: the data, fingerprint {recorded} in the record, {found} here"
-        )
+    check_data(run, settings, trains=config.mode is ReplayMode.train)
     if config.seed is not None:
         with_seed(settings, config.seed)
     return rescore(run, settings) if config.mode is ReplayMode.score else train_replay(run, settings)

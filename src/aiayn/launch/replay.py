@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from aiayn.builders.corpus import bleu_tokenizer_of, scored_sentences
+from aiayn.builders.corpus import bleu_tokenizer_of, build_corpus, scored_sentences
 from aiayn.builders.models import build_model, device_of
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.absolute import make_absolute
@@ -16,7 +16,7 @@ from aiayn.config.schema import PathsConfig, TrainConfig
 from aiayn.config.trust import check_plugins, check_targets
 from aiayn.config.validation import validate
 from aiayn.data.corpora.corpus import Split
-from aiayn.errors import UserError
+from aiayn.errors import RunFailedError, UserError
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import write_sentence_scores
 from aiayn.inference.quality import quality_of
@@ -98,9 +98,30 @@ def replay_directory(run: RecordedRun, config: TrainConfig, *, suffix: str = "")
     return directory
 
 
-def data_fingerprint(config: TrainConfig) -> str:
-    """The fingerprint of the corpus here; it is prepared if the cache does not have it."""
-    return prepare_data(config).fingerprint
+def check_data(run: RecordedRun, config: TrainConfig, *, trains: bool) -> None:
+    """Check that the corpus here is the recorded one; it is prepared if the cache does not have it.
+
+    To score, data that an earlier version made are taken from the cache. To train, they are not: this version would
+    prepare others.
+
+    Raises:
+        RunFailedError: the fingerprints differ.
+    """
+    recorded = run.record.data_fingerprint
+    found = prepare_data(config, trained_on=None if trains else recorded)
+    if found.fingerprint == recorded:
+        return
+    cause = ""
+    if found.keeps_marks(build_corpus(config.data, cache=Path(config.paths.cache))):
+        cause = (
+            "; earlier versions split words with combining marks in another way: if one of them made the record, "
+            f"{'mode=score scores' if trains else 'score'} on its cache, named in paths.cache="
+        )
+        if run.record.commit:
+            cause += f", or git checkout {run.record.commit}, which has the code"
+    raise RunFailedError(
+        f"{run.record.name}: different: the data, fingerprint {recorded} in the record, {found.fingerprint} here{cause}"
+    )
 
 
 def train_replay(run: RecordedRun, config: TrainConfig) -> RecordedRun:

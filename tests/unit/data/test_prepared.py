@@ -1,23 +1,19 @@
 """Prepared data is complete, prepared once, and verified."""
 
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_letters
-from typing import Any
 from unittest import TestCase
 
 import pytest
+from earlier_caches import earlier_tokenizer, made_earlier
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
-from aiayn.data.preparation.atomic_cache import MANIFEST, open_or_build, read_verified
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, peek_prepared, prepare
-from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.errors import UserError
 
 CorpusMaker = Callable[..., Corpus]
@@ -229,37 +225,6 @@ def test_any_damage_is_detected_and_repaired(
 
 HINDI = [("वह दिन था", "he came"), ("यह किताबें हैं", "these are books")] * 30
 EMOJI = [("✔\ufe0f ✔\ufe0f", "done \u200cit"), ("✔\ufe0f done", "✔\ufe0f")] * 30
-
-
-def made_earlier(cache: Path, data: PreparedData, tokenizer: SubwordTokenizer) -> str:
-    """Replace the tokenizer of a cache's folders, and return the fingerprint of the prepared one."""
-    for directory in (*(cache / "tokenizers").glob("[!.]*[!k]"), data.directory):
-        parts = {path.name: path.read_bytes() for path in directory.iterdir() if path.name != MANIFEST}
-        entries = read_verified(directory)
-        for key in ("whole_words", "files", "fingerprint", "manifest_sha256"):
-            entries.pop(key, None)
-        shutil.rmtree(directory)
-
-        def build(folder: Path, parts: dict[str, bytes] = parts, entries: dict[str, Any] = entries) -> dict[str, Any]:
-            for name, content in parts.items():
-                (folder / name).write_bytes(content)
-            tokenizer.save(folder / "tokenizer.json")
-            return entries
-
-        manifest = open_or_build(directory, build)
-    return str(manifest["fingerprint"])
-
-
-def earlier_tokenizer(lines: list[str]) -> SubwordTokenizer:
-    """Learned from words that were cut at their marks."""
-    backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
-    special, alphabet = ["⟨pad⟩", "⟨bos⟩", "⟨eos⟩"], sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(
-        vocab_size=400, initial_alphabet=alphabet, special_tokens=special, show_progress=False
-    )
-    backend.train_from_iterator(lines, trainer)
-    return SubwordTokenizer.from_document({**json.loads(backend.to_str()), "added_tokens": []})
 
 
 def test_a_cache_whose_words_were_cut_at_marks_is_not_used_again(pairs_corpus: CorpusMaker, tmp_path: Path) -> None:

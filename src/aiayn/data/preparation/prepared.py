@@ -26,8 +26,9 @@ from aiayn.data.preparation.atomic_cache import (
 from aiayn.data.preparation.filters import REASONS, Filters, HeldOut, check_languages
 from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, first_missing, join
 from aiayn.data.preparation.split_files import ENCODING_THREADS, TREES, PreparedSplit, write_split
-from aiayn.data.preparation.word_borders import TOKENIZER, WHOLE_WORDS, cuts_words
+from aiayn.data.preparation.word_borders import TOKENIZER, WHOLE_WORDS, cuts_words, has_marked_words
 from aiayn.data.preparation.workers import encoding_processes
+from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import AnyKind, AnyTokenizer, GivenPieces, load_tokenizer, train_tokenizer
 from aiayn.errors import UserError
 from aiayn.system.documents import read_json
@@ -102,6 +103,11 @@ class PreparedData:
     def tokenizer(self) -> AnyTokenizer:
         """The tokenizer of the token ids."""
         return load_tokenizer(self.directory / TOKENIZER)
+
+    def keeps_marks(self, corpus: Corpus) -> bool:
+        """Whether words of the corpus keep combining marks here at which earlier versions cut them; reads its text."""
+        is_whole = self.manifest.keys() >= WHOLE_WORDS.keys() and not self.pretokenized
+        return is_whole and isinstance(self.tokenizer, SubwordTokenizer) and has_marked_words(corpus)
 
     def pairs_given(self, name: Split) -> int:
         """Return the number of pairs of a split in the corpus, dropped ones included."""

@@ -35,5 +35,10 @@ def cuts_words(directory: Path, corpus: Corpus, *, trained_on: str | None) -> bo
     with suppress(UserError):  # a damaged folder is prepared again
         tokenizer = load_tokenizer(directory / TOKENIZER)
         if isinstance(tokenizer, SubwordTokenizer) and tokenizer.cuts_words:
-            return any(map(has_kept_marks, chain.from_iterable(row[:2] for row in corpus.rows("train"))))
+            return has_marked_words(corpus)
     return False
+
+
+def has_marked_words(corpus: Corpus) -> bool:
+    """Whether words of the training text have marks at which an earlier version cut them."""
+    return any(map(has_kept_marks, chain.from_iterable(row[:2] for row in corpus.rows("train"))))

@@ -112,7 +112,7 @@ def test_of_several_averages_one_is_named(copied: Path, capsys: pytest.CaptureFi
         (["last=4"], "last=4: "),
         (["last=0"], "last=0: state a number of checkpoints, at least 1, or paper"),
         (["steps=[7]"], "checkpoint=7: "),
-        (["steps=[a]"], "steps=['a']: state optimizer steps, as in steps=[100,200]"),
+        (["steps=[a]"], "steps=['a']: must be a whole number, or a list of them, or null"),
         (["last=2", "steps=[8]"], "last=2: cannot be combined with steps=[8]; leave one out"),
         (
             ["last=paper"],

@@ -20,7 +20,7 @@ REFUSED = {
     ),
     "another attention": (
         ["init_from={run}", "model.attention=general"],
-        "init_from={run}/checkpoints/step-0000012.ckpt: its weights do not fit this model (Missing key(s)",
+        "init_from={run}/checkpoints/step-0000012.ckpt: its weights do not fit this model (it lacks ",
     ),
     "another vocabulary": (
         ["init_from={run}", "data.seed=5"],

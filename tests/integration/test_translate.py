@@ -45,7 +45,9 @@ def translate(trained_run: Path, say: Say) -> Translate:
     """`aiayn translate` in this process, on weights that tell sentences apart."""
 
     def call(given: str | bytes, *words: str, run: Path = trained_run) -> Any:
-        return say("translate", f"run={run}", "checkpoint=1", *words, given=given)
+        of_run = {"run": f"run={run}", "checkpoint": "checkpoint=1"}
+        stated = {word.partition("=")[0]: word for word in words}
+        return say("translate", *(of_run | stated).values(), given=given)
 
     return call
 

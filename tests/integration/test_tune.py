@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ def tuned(run: Path) -> dict[str, Any]:
 @pytest.fixture
 def tune(run: Path, say: Say) -> Tune:
     """`aiayn tune` in this process."""
-    return partial(say, "tune", f"run={run}", "checkpoint=1")
+    return lambda *words: say("tune", *([] if "run=" in str(words) else [f"run={run}"]), "checkpoint=1", *words)
 
 
 def evaluated(run: Path, beam_size: int, alpha: float) -> tuple[dict[str, Any], float]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from aiayn.config.command_schema import SyncConfig
 from aiayn.errors import RunFailedError, UserError
-from aiayn.launch.wandb_rest import write_rest
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.search import Found, search_runs
 from aiayn.system.progress import Bar
@@ -40,6 +39,8 @@ def main(config: SyncConfig) -> None:
 
 def _send(unsent: Sequence[RunDirectory], variables: Mapping[str, str], *, host: str) -> None:
     """Send runs one after another; stop if the server does not accept the first."""
+    from aiayn.launch.wandb_rest import write_rest  # imports torch
+
     done: list[SyncOutcome] = []
     for number, directory in enumerate(unsent):
         with Bar(f"sync {directory.path.name}", total=len(unsent), done=number, unit=" runs") as bar:

@@ -99,7 +99,7 @@ def _stated(directory: RunDirectory, request: AverageConfig) -> dict[int, Path]:
     asked = request.steps if isinstance(request.steps, list) else [request.steps]
     if request.last is not None:
         raise UserError(f"last={request.last}: cannot be combined with steps={request.steps}; leave one out")
-    if not asked or any(type(step) is not int or step < 1 for step in asked):
+    if not asked or any(step < 1 for step in asked):
         raise UserError(f"steps={request.steps}: state optimizer steps, as in steps=[100,200]")
     return dict(directory.checkpoint(str(step)) for step in sorted(set(asked)))
 

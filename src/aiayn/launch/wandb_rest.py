@@ -7,7 +7,6 @@ from aiayn.config.freeze import load_config
 from aiayn.config.third_parties import logs_to_wandb
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
-from aiayn.tracking.metrics_log import logged
 from aiayn.tracking.sync import Row
 from aiayn.tracking.wandb_attempts import STEP
 
@@ -34,8 +33,9 @@ def write_rest(directory: RunDirectory, rows: Sequence[Row]) -> None:
         return
     for step, values in rows:
         tracker.log_metrics(values, step)
-    latest = {key: value for step, values in logged(directory.metrics) for key, value in {STEP: step, **values}.items()}
-    perplexities = [values["val/ppl"] for _, values in logged(directory.metrics) if "val/ppl" in values]
+    logged = [{STEP: step, **values} for step, values in directory.logged_metrics()]
+    latest = {key: value for values in logged for key, value in values.items()}
+    perplexities = [values["val/ppl"] for values in logged if "val/ppl" in values]
     best = {"val/ppl_min": min(perplexities)} if perplexities else {}
     tracker.log_summary({**latest, **best, **(summary(record) if record.scores else {})})
     tracker.finish(0 if record.status is Status.finished else 1)

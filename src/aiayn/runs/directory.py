@@ -178,6 +178,11 @@ class RunDirectory:
             if start == 0 or number > 1:
                 yield metric_row(line, f"{self.metrics}: {'a line' if start else f'line {number}'}")
 
+    def logged_metrics(self) -> Iterator[tuple[int, dict[str, float]]]:
+        """The step and the finite numbers of each line of the metrics."""
+        for step, values in self.metric_rows():
+            yield step, {key: value for key, value in values.items() if key != "step" and value is not None}
+
     def validation_perplexities(self) -> dict[int, float]:
         """`val/ppl` by step, from the metrics; infinity for null."""
         found = {step: values["val/ppl"] for step, values in self.metric_rows() if "val/ppl" in values}

@@ -10,8 +10,9 @@ from pytorch_lightning.loggers import Logger
 
 from aiayn.config.instantiation import instantiate, locate
 from aiayn.config.third_parties import logs_to_wandb
+from aiayn.runs.directory import RunDirectory
 from aiayn.system.plugins import note_source
-from aiayn.tracking.metrics_log import MetricsLog, logged
+from aiayn.tracking.metrics_log import MetricsLog
 from aiayn.tracking.tracker import RunDescription, Tracker
 
 
@@ -45,7 +46,7 @@ def tracked(
     if logs_to_wandb(settings):
         from aiayn.tracking.wandb_tracker import open_wandb
 
-        earlier = () if is_new else logged(metrics)
+        earlier = () if is_new else RunDirectory(metrics.parent).logged_metrics()
         best = min((row["val/ppl"] for _, row in earlier if "val/ppl" in row), default=math.inf)
         tracker = open_wandb(settings, describe(), metrics.parent, best=best)
     elif settings.get("_target_") is not None:
@@ -56,7 +57,7 @@ def tracked(
     exit_code = 1
     try:
         if is_new and tracker is not None:
-            for step, row in logged(metrics):
+            for step, row in RunDirectory(metrics.parent).logged_metrics():
                 tracker.log_metrics(row, step)
         yield loggers
         exit_code = 0

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from aiayn.errors import UserError
-from aiayn.runs.directory import RunDirectory, metric_row
+from aiayn.runs.directory import metric_row
 from aiayn.system import files
 
 
@@ -59,9 +58,3 @@ class MetricsLog(Logger):
     @rank_zero_only
     def log_hyperparams(self, *arguments: Any, **keywords: Any) -> None:
         """Nothing to do: the frozen configuration lies beside this file."""
-
-
-def logged(path: Path) -> Iterator[tuple[int, dict[str, float]]]:
-    """The step and the finite numbers of each line of a run's metrics."""
-    for step, values in RunDirectory(path.parent).metric_rows():
-        yield step, {key: value for key, value in values.items() if key != "step" and value is not None}

@@ -13,7 +13,6 @@ from functools import partial
 from aiayn.errors import UserError
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.system.resource_errors import disk_errors_explained
-from aiayn.tracking.metrics_log import logged
 from aiayn.tracking.wandb_attempts import PROGRAM, WandbAttempt, wandb_attempts
 
 TORN = "ends with an incomplete record"
@@ -127,7 +126,8 @@ def _lacking(directory: RunDirectory, sent: Sequence[WandbAttempt]) -> list[Row]
     if None in kept:
         return []
     known = {value for each in kept if each is not None for value in each.values}
-    rows = ((step, {k: v for k, v in row.items() if (step, k) not in known}) for step, row in logged(directory.metrics))
+    logged = directory.logged_metrics()
+    rows = ((step, {key: value for key, value in row.items() if (step, key) not in known}) for step, row in logged)
     return [(step, values) for step, values in rows if values]
 
 

@@ -16,14 +16,14 @@ ROW = "# @package _global_\n# Mine.\nmodel:\n  num_heads: 4\n"
 BROKEN = {
     "unknown": (
         "# @package _global_\nmodel:\n  d_modle: 3\n",
-        "model.d_modle: no such key; did you mean model.d_model? (In 'experiment/unknown')",
+        "model.d_modle: no such key; did you mean model.d_model? ({path})",
     ),
     "elsewhere": (
         "model:\n  num_heads: 4\n",
         "experiment=elsewhere: a file of this group opens with the line `# @package _global_`",
     ),
-    "typed": ("# @package _global_\nmodel: 3\n", "In 'experiment/typed': "),
-    "listed": ("# @package _global_\n- 3\n", "In 'experiment/listed': "),
+    "typed": ("# @package _global_\nmodel: 3\n", "experiment=typed: In 'experiment/typed': "),
+    "listed": ("# @package _global_\n- 3\n", "experiment=listed: In 'experiment/listed': "),
     "worded": ("# @package _global_\nmodel:\n  dropout: x\n", "model.dropout: Value 'x' "),
     "torn": ("# @package _global_\nmodel: [\n", "{path}, line 3: not YAML ("),
 }

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.errors import UserError
+from aiayn.runs.directory import RunDirectory
 from aiayn.system.files import WriteError
-from aiayn.tracking.metrics_log import MetricsLog, logged
+from aiayn.tracking.metrics_log import MetricsLog
 
 lengths = st.integers(1, 12)
 
@@ -69,11 +70,15 @@ def test_a_log_without_lines_makes_no_file(tmp_path: Path) -> None:
 
 def test_logged_metrics_can_be_read_back(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    assert list(logged(path)) == []
+    assert list(RunDirectory(path.parent).logged_metrics()) == []
     MetricsLog(path).log_metrics({"val/ppl": math.inf, "train/lr": 0.5}, 3)
     write(path, range(4, 6), start_step=3)
     before = path.stat().st_mtime_ns
-    assert list(logged(path)) == [(3, {"train/lr": 0.5}), (4, {"train/loss": 4 / 7}), (5, {"train/loss": 5 / 7})]
+    assert list(RunDirectory(path.parent).logged_metrics()) == [
+        (3, {"train/lr": 0.5}),
+        (4, {"train/loss": 4 / 7}),
+        (5, {"train/loss": 5 / 7}),
+    ]
     MetricsLog(path, start_step=5)
     assert path.stat().st_mtime_ns == before, "a file without later lines is not rewritten"
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from aiayn.errors import UserError
 from aiayn.paper.tables import Row, Setting, in_symbols, load_table3
-from aiayn.reports.reported_runs import ReportedRun, Run, choose, is_chosen, runs_of
+from aiayn.reports.reported_runs import FINGERPRINT_DIGITS, ReportedRun, Run, choose, is_chosen, runs_of
 from aiayn.runs.directory import open_run
 from aiayn.runs.ledger import Entry
 from aiayn.runs.record import SplitScores
@@ -52,8 +52,11 @@ def condition_differences(run: ReportedRun, other: ReportedRun) -> Iterator[Diff
     if run.record.scale != other.record.scale:
         yield Difference("scale", run.record.scale, other.record.scale, "choose with only.scale=")
     own, theirs = run.record.data_fingerprint, other.record.data_fingerprint
-    if None not in (own, theirs) and own != theirs:
-        yield Difference("data", run.conditions["data"], other.conditions["data"], "choose with only.data=")
+    if own is not None and theirs is not None and own != theirs:
+        remedy = "choose with only.data="
+        if run.record.data == other.record.data:  # a name that chooses both
+            remedy += f"{own[:FINGERPRINT_DIGITS]} or only.data={theirs[:FINGERPRINT_DIGITS]}"
+        yield Difference("data", run.conditions["data"], other.conditions["data"], remedy)
 
 
 @dataclass(frozen=True)

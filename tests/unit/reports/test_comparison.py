@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -200,9 +201,12 @@ def test_rows_and_the_reference_are_told_by_name_on_a_narrow_terminal(
 def test_what_does_not_compare_is_refused(tmp_path: Path, make_run: MakeRun) -> None:
     make_run("base")
     make_run("a_h1", data_fingerprint="0" * 64)
-    with pytest.raises(UserError, match=r"data differs.*only\.data="):
+    with pytest.raises(UserError, match=r"data differs.*only\.data=") as refused:
         compared(tmp_path)
-    assert len(compared(tmp_path, data="f" * 12).systems) == 1
+    values = re.findall(r"only\.data=(\w+)", str(refused.value))
+    assert sorted(values) == ["0" * 12, "f" * 12], "both have the same name"
+    for value in values:
+        assert len(compared(tmp_path, data=value).systems) == 1
 
 
 @pytest.mark.long

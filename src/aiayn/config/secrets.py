@@ -9,10 +9,16 @@ from aiayn.errors import UserError
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-NAMES = r"secrets?|passw(?:or)?ds?|api[_-]?keys?|authorization|credentials?"
+NAMES = (
+    r"secrets?|pass[_-]?(?:w(?:or)?ds?|phrases?)|authorization|bearer|credentials?"
+    r"|(?:api|private|secret|access|wandb)[_-]?keys?"
+)
 
-SECRET = re.compile(rf"(?i:(?:^|[_-])token$|(?:{NAMES})$)|[a-z]Token$")
-"""The end of a segment of a key: not that of `tokenizer`, `source_tokens`, or `author`."""
+SECRET = re.compile(rf"(?i:(?:^|[_-])token$|(?:{NAMES})$)")
+"""The end of a segment of a key: not that of `tokenizer`, `source_tokens`, `author`, or `key`."""
+
+CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Between the words of a segment such as `secretKey` or `HFToken`."""
 
 SEGMENTS = re.compile(r"[./@:]|(?<=\w)\[|\]")
 
@@ -24,7 +30,7 @@ ENVIRONMENT = "hydra.job.env_set"
 
 def is_secret(key: str) -> bool:
     """Whether a segment of a dotted key is the name of a secret, such as `api_key`, `MY_TOKEN` or `token`."""
-    return any(SECRET.search(segment) for segment in SEGMENTS.split(key))
+    return any(SECRET.search(CAMEL.sub("_", segment)) for segment in SEGMENTS.split(key))
 
 
 def check_words(words: Sequence[str]) -> None:

@@ -7,19 +7,56 @@ import pytest
 from commands import Say
 from hypothesis import given
 from hypothesis import strategies as st
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from aiayn.config.compose import compose_with_hydra
 from aiayn.config.secrets import check_composed, is_secret
-from aiayn.config.store import COMMANDS
+from aiayn.config.store import COMMANDS, conf_directory
 
 WORD = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
 SECRETS = st.sampled_from(
-    ["api_key", "apiKey", "API-KEY", "token", "hub_token", "accessToken", "MY_TOKEN"]
+    [
+        "api_key",
+        "apiKey",
+        "API-KEY",
+        "APIKey",
+        "token",
+        "hub_token",
+        "accessToken",
+        "MY_TOKEN",
+        "HFToken",
+        "private_key",
+        "privateKey",
+        "secret_key",
+        "secretKey",
+        "access_key",
+        "accessKey",
+        "aws_secret_access_key",
+        "AWSSecretAccessKey",
+        "passphrase",
+        "passWord",
+        "passwd",
+        "bearer",
+        "wandb_key",
+    ]
 ) | st.builds(
     "{}{}".format, st.sampled_from(["", "client_", "wandb"]), st.sampled_from(["secret", "Password", "AUTHORIZATION"])
 )
-PLAIN = st.sampled_from(["tokenizer", "source_tokens", "max_tokens_per_device", "seed", "author", "secretary", "keys"])
+PLAIN = st.sampled_from(
+    [
+        "tokenizer",
+        "source_tokens",
+        "target_tokens",
+        "max_tokens_per_device",
+        "seed",
+        "author",
+        "secretary",
+        "key",
+        "keys",
+        "monitor",
+        "sortKey",
+    ]
+)
 
 
 @given(st.lists(WORD, max_size=3), SECRETS, st.lists(WORD, max_size=2))
@@ -35,6 +72,15 @@ def test_other_keys_are_none(names: list[str]) -> None:
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_no_command_has_such_a_key(verb: str) -> None:
     check_composed(compose_with_hydra(verb))
+
+
+def test_no_file_of_the_configuration_has_such_a_key() -> None:
+    files = list(conf_directory().rglob("*.yaml"))
+    assert files
+    for file in files:
+        content = OmegaConf.load(file)
+        assert isinstance(content, DictConfig)
+        check_composed(content)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def replace_file(path: Path, kind: str) -> None:
             os.mkfifo(path)
 
 
-REPLACED = ("nothing", "folder", "loop", "dangling", "unreadable", "empty", "deep", "binary")
+REPLACED = ("nothing", "folder", "loop", "dangling", "unreadable", "empty", "deep", "binary", "pipe")
 
 OVERRIDES = st.sampled_from(
     [

@@ -11,7 +11,7 @@ from aiayn.errors import UserError
 from aiayn.evaluation.bleu import STATISTICS, sentence_bleu
 from aiayn.evaluation.brackets import SentenceBrackets
 from aiayn.system import files
-from aiayn.system.documents import NullIsInfinity, parse_as, read_text
+from aiayn.system.documents import NullIsInfinity, parse_as
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def read_sentence_scores(path: Path, *, remedy: str = EVALUATE_AGAIN) -> list[Se
         UserError: the file is missing, or a line of it is not a sentence's scores.
     """
     try:
-        lines = read_text(path, remedy=remedy).splitlines()
+        lines = files.read_text(path).splitlines()
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; evaluate the run to write its sentence scores") from None
     return [parse_as(SentenceScores, line, f"{path}:{number}", remedy=remedy) for number, line in enumerate(lines, 1)]

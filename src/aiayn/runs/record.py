@@ -23,7 +23,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.hardware import Hardware
 from aiayn.runs.provenance import DISTRIBUTION, Code, Origin
 from aiayn.system import files
-from aiayn.system.documents import NullIsInfinity, parse_as, parse_json, read_text
+from aiayn.system.documents import NullIsInfinity, parse_as, parse_json
 
 SCHEMA_VERSION = 3
 """Increased whenever a field changes its meaning or is removed."""
@@ -360,7 +360,7 @@ def _finite(value: Any) -> Any:
 def read_record(path: Path) -> Record:
     """Read a record; UserError if the file is missing, damaged, or of another version."""
     try:
-        text = read_text(path)
+        text = files.read_text(path)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
     content = parse_json(text, str(path))

@@ -19,7 +19,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import Code
 from aiayn.runs.record import json_text, utc_now
 from aiayn.system import files
-from aiayn.system.documents import parse_as, read_json, read_text
+from aiayn.system.documents import parse_as, read_json
 
 FOLDER = "registrations"
 
@@ -254,7 +254,7 @@ def read_looks(runs: Path, name: str) -> list[Look]:
     """The looks at a study, in their order; UserError if their file is damaged."""
     path = _looks_file(runs, name)
     try:
-        lines = read_text(path).splitlines()
+        lines = files.read_text(path).splitlines()
     except FileNotFoundError:
         return []
     return [parse_as(Look, line, f"{path}:{number}") for number, line in enumerate(lines, 1)]

@@ -45,12 +45,12 @@ class NullIsInfinity:
 
 def read_json(path: Path, *, remedy: str = RESTORE) -> Any:
     """The plain value of a file; UserError if it cannot be read, FileNotFoundError if there is none."""
-    return parse_json(read_text(path, remedy=remedy), str(path), remedy=remedy)
+    return parse_json(files.read_text(path), str(path), remedy=remedy)
 
 
 def read_as(kind: type[Document], path: Path, *, remedy: str = RESTORE) -> Document:
     """The dataclass, or container of dataclasses, that a file was written from; errors as for `read_json`."""
-    return parse_as(kind, read_text(path, remedy=remedy), str(path), remedy=remedy)
+    return parse_as(kind, files.read_text(path), str(path), remedy=remedy)
 
 
 def parse_json(text: str, place: str, *, remedy: str = RESTORE) -> Any:
@@ -92,13 +92,6 @@ def parse_as(kind: type[Document], text: str, place: str, *, remedy: str = RESTO
     except ValidationError as error:
         raise UserError(f"{place}: {_defect(error)}; {remedy}") from None
     return document
-
-
-def read_text(path: Path, *, remedy: str = RESTORE) -> str:
-    """The text of a UTF-8 file; UserError if it cannot be read, FileNotFoundError if there is none."""
-    if files.exists(path) and not files.is_file(path):  # reading from a pipe would wait for its writer
-        raise UserError(f"{path}: cannot be read (not a file); {remedy}")
-    return files.read_text(path)
 
 
 @cache

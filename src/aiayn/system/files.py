@@ -60,8 +60,14 @@ def is_inside(name: str) -> bool:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn an error of reading a file or folder into a UserError that names it; FileNotFoundError passes."""
+    """Turn an error of reading a file or folder into a UserError that names it; FileNotFoundError passes.
+
+    Anything else is refused before it is opened: a pipe would wait for its writer.
+    """
     try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise UserError(f"{path}: cannot be read (not a file); restore it")
         yield
     except ABSENT as error:
         raise FileNotFoundError(error.errno, error.strerror, str(path)) from error

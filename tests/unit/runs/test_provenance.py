@@ -38,6 +38,7 @@ def copy(tmp_path: Path) -> Path:
         "runs/provenance.py",
         "system/__init__.py",
         "system/files.py",
+        "system/scratch.py",
     )
     for name in needed:
         target = tmp_path / "src" / "aiayn" / name

@@ -10,8 +10,10 @@ PYTEST_ARGS =
 # neighbouring tests share runs and caches, and takes from others' when it is done.
 WORKERS = auto
 SIDE_BY_SIDE = --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
-# Seconds after which a test of whole sweeps or of a cluster hangs; pyproject.toml has those of all others.
-PATIENT = --timeout=1800 -o faulthandler_timeout=2100
+# A test that takes so many seconds is ended and named; where it hangs outside Python no signal reaches it, and its process
+# ends a little later. Whole sweeps and clusters have more time.
+LIMIT = --timeout=600 -o faulthandler_timeout=700 -o faulthandler_exit_on_timeout=true
+PATIENT = --timeout=1800 -o faulthandler_timeout=2100 -o faulthandler_exit_on_timeout=true
 # Bytecode is written when a module is first imported: of most modules never.
 PIP_INSTALL = install --quiet --no-compile --disable-pip-version-check
 BENCH =
@@ -33,13 +35,13 @@ demo: $(INSTALLED)  ## train and score the small embedded example: minutes on a 
 environment: $(INSTALLED)  ## create .venv, or update it
 
 test: $(INSTALLED)  ## run the tests; PYTEST_ARGS="-k masks" narrows it
-	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm and not ray and not smoke and not oracles' $(PYTEST_ARGS)
+	@$(BIN)/pytest $(SIDE_BY_SIDE) $(LIMIT) -m 'not long and not slurm and not ray and not smoke and not oracles' $(PYTEST_ARGS)
 
 test-quick: $(INSTALLED)  ## run those of single modules that take no seconds
-	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not slow and not long and not slurm and not ray and not smoke and not oracles' tests/unit tests/config $(PYTEST_ARGS)
+	@$(BIN)/pytest $(SIDE_BY_SIDE) $(LIMIT) -m 'not slow and not long and not slurm and not ray and not smoke and not oracles' tests/unit tests/config $(PYTEST_ARGS)
 
 smoke: $(INSTALLED)  ## train, resume, evaluate, translate, report: under a minute
-	@$(BIN)/pytest tests/test_smoke.py
+	@$(BIN)/pytest $(LIMIT) tests/test_smoke.py
 
 test-long: $(INSTALLED)  ## run those of whole sweeps, kills and builds: half an hour
 	@$(BIN)/pytest $(SIDE_BY_SIDE) $(PATIENT) -m 'long and not browser' $(PYTEST_ARGS)
@@ -63,7 +65,7 @@ published: $(INSTALLED)  ## newstest2014 by a published model, with a network: M
 	@PYTHONPATH=benchmarks $(BIN)/python tests/oracles/newstest2014.py $(MODEL)
 
 test-gpu: $(INSTALLED)  ## run those that need GPUs; on a machine without they are skipped
-	@$(BIN)/pytest -m gpu tests/gpu $(PYTEST_ARGS)
+	@$(BIN)/pytest $(LIMIT) -m gpu tests/gpu $(PYTEST_ARGS)
 
 check: $(INSTALLED)  ## formatting, lint, types and import contracts; changes nothing
 	@$(BIN)/ruff format --check

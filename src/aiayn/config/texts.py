@@ -109,10 +109,11 @@ def _word_as_written(verb: str, word: str) -> str:
 def _with_spaces(word: str, parsed: Override) -> str:
     """A word whose text begins or ends with spaces, which Hydra would remove, in quotes."""
     stated = parsed.get_value_string()
-    if stated == stated.strip() or not isinstance(text := parsed.value(), str) or stated.strip()[0] in "'\"":
+    inner = stated.strip()
+    if stated == inner or not isinstance(text := parsed.value(), str) or inner.startswith(("'", '"')):
         return word
-    begin, end = (len(stated) - len(stated.lstrip())), len(stated.rstrip())
-    quoted = QuotedString(stated[:begin] + text + stated[end:], Quote.single)
+    before, _, after = stated.partition(inner) if inner else (stated, "", "")
+    quoted = QuotedString(before + text + after, Quote.single)
     return f"{parsed.get_key_element()}={quoted.with_quotes()}"
 
 

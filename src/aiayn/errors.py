@@ -4,7 +4,15 @@ USER_ERROR = 2
 """Exit code of a command or a worker that refuses its words or its configuration."""
 
 
+_ESCAPES = {code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+"""Line breaks and other control characters, as Python writes them."""
+
+
 class _OneLineError(Exception):
+    def __init__(self, message: str) -> None:
+        """Control characters of values and files in the message are replaced by their escapes."""
+        super().__init__(message.translate(_ESCAPES))
+
     def _render_traceback_(self) -> list[str]:
         """The lines that IPython and Jupyter show instead of a traceback."""
         return [f"{type(self).__name__}: {self}"]

@@ -97,8 +97,13 @@ def listed(folder: Path, pattern: str = "*") -> list[Path]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an error of making, changing or removing a file or folder into a `WriteError` that names it."""
+    """Turn an error of making, changing or removing a file or folder into a `WriteError` that names it.
+
+    A pipe is refused before it is opened, which would wait for its reader.
+    """
     try:
+        if path.is_fifo():
+            raise WriteError(errno.EINVAL, "a pipe, not a file", str(path))
         yield
     except OSError as error:
         raise WriteError(error.errno, error.strerror, str(path)) from error

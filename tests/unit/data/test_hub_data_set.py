@@ -1,5 +1,6 @@
 """The real client of the hub against a local server: rows, cache and errors."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -172,6 +173,20 @@ def online(home: Path) -> Answer:
             {"path": "some/nothing"},
             {"path": "some/nothing", "revision": COMMIT},
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "texts"),
+    [
+        ("train.csv", b'en,nb\nNA,"k. A."\n1e3,null\n', ["NA", "1e3"]),
+        ("train.tsv.gz", gzip.compress(b'en\tsv\n"a\tb\nc"\td\n'), ['"a', 'c"']),
+    ],
+)
+def test_tables_have_the_text_of_their_files(name: str, content: bytes, texts: list[str], tmp_path: Path) -> None:
+    with small_hub({name: content}) as endpoint:
+        (answer,), errors = ask(tmp_path, {"HF_ENDPOINT": endpoint}, {"subset": None})
+    assert answer == [{"data set": ["some/corpus", None, COMMIT]}, texts]
+    assert errors == ""
 
 
 def test_rows_are_identified_by_the_commit(online: Answer) -> None:

@@ -1,5 +1,6 @@
 """The run directory finds its checkpoints, and is locked by one process at a time."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -163,7 +164,7 @@ def be_closed(path: Path) -> None:
     path.touch(mode=0)
 
 
-DAMAGES = (be_binary, Path.mkdir, be_a_loop, be_closed)
+DAMAGES = (be_binary, Path.mkdir, be_a_loop, be_closed, os.mkfifo)
 ASKED: dict[str, Callable[[RunDirectory], object]] = {
     ".lock": lambda run: run.is_free,
     ".repeats": lambda run: run.repeats,

@@ -173,13 +173,16 @@ class HubDataSet:
         return list(sizes), read
 
     def _own_tables(self, *, streaming: bool) -> dict[str, Any] | None:
-        """The splits of a folder of CSV or TSV as `table_rows` reads them; None for other formats and on the hub."""
+        """The splits of CSV or TSV as `table_rows` reads them, fetched whole; None for other formats."""
         import datasets
 
-        separator = _separator(self._builder.config) if self._folder else None
+        separator = _separator(self._builder.config)
         if separator is None:
             return None
         splits = {str(split): [*map(str, each)] for split, each in self._builder.config.data_files.items()}
+        if self._folder is None:
+            fetched = datasets.DownloadManager(dataset_name=self.path).download(splits)
+            splits = {split: [*map(str, each)] for split, each in fetched.items()}
         tables = {}
         for split, named in splits.items():
             columns = table_columns(named, separator, self._key)

@@ -134,7 +134,7 @@ def test_a_run_is_trained_scored_and_shown(trained: Path) -> None:
     stated = (run / "config.yaml").read_text()
     assert "attention: my_ideas:Cosine" in stated
     assert "temperature: 5.0" in stated
-    for words in (["status"], ["report", "comparison"], ["report", "table3"]):
+    for words in (["status"], ["report", "comparison"], ["report", "table3"], ["report", "sharpness", "sentences=5"]):
         said = called(trained, *words)
         assert said.code == 0, said.err
         assert "base" in said.out
@@ -159,6 +159,17 @@ def test_a_run_translates_and_is_evaluated(trained: Path) -> None:
     assert (said.code, len(said.lines)) == (0, 2), said.err
     said = called(trained, "evaluate", f"run={run}", "splits=[dev]")
     assert said.code == 0, said.err
+
+
+@pytest.mark.long
+def test_the_class_of_a_run_elsewhere_is_run_if_it_is_trusted(trained: Path, tmp_path: Path) -> None:
+    sharpness = ("report", "sharpness", f"paths.runs={trained / 'runs'}")
+    said = called(tmp_path, *sharpness, "sentences=5", ideas=trained)
+    place = only_run(trained / "runs") / "config.yaml"
+    assert said.refuses_by(f"{place}: model.attention=my_ideas:Cosine: a class of code that is run here; "), said.err
+    said = called(tmp_path, *sharpness, "sentences=5", "trust=true", ideas=trained)
+    assert said.code == 0, said.err
+    assert "table3/base" in said.out
 
 
 @pytest.mark.long

@@ -49,7 +49,7 @@ REPORTS = {
     "parameters": Report(),
     "reproductions": Report(DATA, TABLE, MARKDOWN_OR_JSON),
     "run": Report(("run",)),
-    "sharpness": Report(("sentences", "device"), RUNS, MARKDOWN_OR_JSON),
+    "sharpness": Report(("sentences", "device", "trust"), RUNS, MARKDOWN_OR_JSON),
     "table1": Report(("seed",), (), MARKDOWN_OR_JSON),
     "table2": Report(DATA, TABLE, (".md", ".tex", ".json")),
     "table3": Report(("study", "wandb", *DATA), (*TABLE, "like"), (".md", ".tex", ".csv", ".json")),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from omegaconf import MISSING
 
-from aiayn.config.command_schema import Resamples
+from aiayn.config.command_schema import Resamples, TrustConfig
 from aiayn.config.schema import CachePathConfig, PathsConfig, RunsPathConfig
 from aiayn.config.values import Count, Seed, TextsOrNull, WholeNumber, text, text_or_null, true_or_false
 
@@ -32,7 +32,7 @@ class OnlyComparedConfig(OnlyConfig):
 
 
 @dataclass
-class ReportConfig:
+class ReportConfig(TrustConfig):
     """`aiayn report <noun>`."""
 
     noun: str = text()

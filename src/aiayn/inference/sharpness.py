@@ -24,7 +24,7 @@ BATCH_TOKENS = 1_000
 
 
 def measure_sharpness(
-    run: Path, *, cache: Path, sentences: int, device: str
+    run: Path, *, cache: Path, sentences: int, device: str, trust: bool
 ) -> tuple[AttentionSharpness, AttentionSharpness]:
     """Measure a Transformer on the first pairs of dev, with its initial weights and with the last checkpoint's.
 
@@ -33,7 +33,8 @@ def measure_sharpness(
         RunFailedError: out of memory, or the logits are not finite.
     """
     place = usable_device(device)
-    opened = open_for_use(str(run), checkpoint="last", launch=ProcessConfig(keep_allocator_memory=False), trust=False)
+    launch = ProcessConfig(keep_allocator_memory=False)
+    opened = open_for_use(str(run), checkpoint="last", launch=launch, trust=trust)
     fingerprint = opened.record.data_fingerprint
     data = find_prepared(cache, fingerprint) if fingerprint else None
     if data is None:

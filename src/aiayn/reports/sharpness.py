@@ -27,7 +27,11 @@ def report_sharpness(config: ReportConfig, output: Path | None) -> None:
     """
     comparison = compared(config, kind="transformer")
     measure = partial(
-        measure_sharpness, cache=Path(config.paths.cache), sentences=config.sentences, device=config.device
+        measure_sharpness,
+        cache=Path(config.paths.cache),
+        sentences=config.sentences,
+        device=config.device,
+        trust=config.trust,
     )
     measured = [[measure(run.path) for run in system.runs] for system in comparison.systems]
     initial, trained = ([_over_seeds([run[stage] for run in runs]) for runs in measured] for stage in (0, 1))

@@ -51,6 +51,12 @@ PIECE = 2**20
 AGREEMENT = 1e-3
 """Relative tolerance between the perplexity of published sentences and that of the record."""
 
+_DAMAGE = (
+    *(tarfile.TarError, lzma.LZMAError, OSError, EOFError),
+    *(ValueError, LookupError, ArithmeticError, RecursionError),  # of numbers and names in a header
+)
+"""What unpacking an archive of others may raise."""
+
 DIGITS = 5
 """Digits after the point of a sentence's likelihood: more than its precision in float32."""
 
@@ -208,18 +214,22 @@ def unpacked(folder: Path, name: str) -> Iterator[None]:
         UserError: there is no publication, or it is damaged; or that of the work.
     """
     archive = folder / ARCHIVE
+    if files.exists(folder) and not files.is_dir(folder):
+        raise UserError(f"{name}: not a folder; state the one that has {ARCHIVE}")
+    if not files.exists(archive):
+        raise UserError(f"{name}: no {ARCHIVE} there; aiayn report ... publish=<folder> writes one")
+    if not files.is_file(archive):  # a pipe would wait for its writer
+        raise UserError(f"{name}: {ARCHIVE} is not a file; fetch it again")
     with tempfile.TemporaryDirectory(prefix="aiayn-published-") as scratch:
         try:
             with tempfile.TemporaryFile() as plain:
                 _decompress(archive, plain)
                 with tarfile.open(fileobj=plain, mode="r:") as packed:
                     _unpack(packed, Path(scratch))
-        except FileNotFoundError:
-            raise UserError(f"{name}: no {ARCHIVE} there; aiayn report ... publish=<folder> writes one") from None
-        except NotADirectoryError:
-            raise UserError(f"{name}: not a folder; state the one that has {ARCHIVE}") from None
-        except (OSError, tarfile.TarError, lzma.LZMAError, EOFError) as error:
+        except _DAMAGE as error:
             raise UserError(f"{name}: {ARCHIVE} cannot be unpacked ({error}); fetch it again") from None
+        if not files.is_dir(Path(scratch) / RUNS):
+            raise UserError(f"{name}: {ARCHIVE} has no folder {RUNS}; fetch it again")
         with chdir(scratch):
             try:
                 _check_sentences()
@@ -243,7 +253,9 @@ def _unpack(packed: tarfile.TarFile, folder: Path) -> None:
     unpacked_bytes = 0
     for entry in packed:
         is_plain = entry.isreg() and not entry.issparse()  # a sparse file may be larger than its archive
-        content = packed.extractfile(entry) if is_plain and files.is_inside(entry.name) else None
+        # With a negative size, the next header would be this one again.
+        is_ours = is_plain and entry.size >= 0 and files.is_inside(entry.name)
+        content = packed.extractfile(entry) if is_ours else None
         if content is None:
             raise tarfile.ReadError(f"{entry.name!r} is no file of a publication")
         unpacked_bytes += entry.size
@@ -256,7 +268,7 @@ def _unpack(packed: tarfile.TarFile, folder: Path) -> None:
 
 def _check_sentences() -> None:
     """Compare the perplexity of each run's sentences with its record's."""
-    runs = run_directories(Path(RUNS)) if files.is_dir(Path(RUNS)) else []
+    runs = run_directories(Path(RUNS))
     for directory, path in [(run, path) for run in runs for path in run.evaluations.glob("*/*.sentences.jsonl")]:
         split = path.name.partition(".")[0]
         rows, scores = read_sentence_scores(path), read_record(directory.record).scores

@@ -3,15 +3,20 @@
 import io
 import json
 import lzma
+import os
 import shutil
 import tarfile
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from aiayn.commands.front_end import main
+from aiayn.errors import UserError
 from aiayn.reports import publication
 
 MakeRun = Callable[..., Path]
@@ -150,7 +155,7 @@ def changed_scores(record: bytes, changes: dict[str, Any]) -> bytes:
     return json.dumps(content).encode()
 
 
-@pytest.mark.parametrize("kind", ["many zeros", "sparse", "link", "NUL"])
+@pytest.mark.parametrize("kind", ["many zeros", "sparse", "sparse map", "link", "NUL", "below a file", "negative size"])
 def test_unpacking_is_bounded_and_makes_plain_files_alone(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,14 +170,66 @@ def test_unpacking_is_bounded_and_makes_plain_files_alone(
         entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
     if kind == "NUL":
         entry.pax_headers = {"path": "runs/a\0b"}
+    if kind == "sparse map":
+        entry.pax_headers = {"GNU.sparse.map": "a,b"}
+    if kind == "negative size":  # of two blocks: the header and one more
+        entry.pax_headers = {"size": "-1024"}
     with (
         lzma.open(tmp_path / "sent" / "runs.tar.xz", "w", preset=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
         archive.addfile(entry, content)
+        if kind == "below a file":
+            archive.addfile(tarfile.TarInfo("runs/x/y"))
     assert main(["report", "table3", "from=sent"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "runs.tar.xz cannot be unpacked (" in line
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (os.mkfifo, "from=sent: runs.tar.xz is not a file"),
+        (lambda path: path.symlink_to("/dev/zero"), "from=sent: runs.tar.xz is not a file"),
+        (lambda path: tarfile.open(path, "w:xz").close(), "from=sent: runs.tar.xz has no folder runs"),
+    ],
+)
+def test_an_archive_that_is_none_is_named(
+    make: Callable[[Path], None], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sent").mkdir()
+    make(tmp_path / "sent" / "runs.tar.xz")
+    assert main(["report", "table3", "from=sent"]) == 2
+    assert capsys.readouterr().err.startswith(f"aiayn: {said}")
+
+
+HEADERS = st.dictionaries(
+    st.sampled_from(["path", "size", "mtime", "uid", "hdrcharset", "linkpath", "GNU.sparse.map", "GNU.sparse.size"]),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=5) | st.integers(-2000, 2000).map(str),
+)
+
+
+@settings(deadline=None)
+@given(HEADERS, st.lists(st.tuples(st.integers(0, 2047), st.integers(0, 255)), max_size=5))
+def test_an_edited_archive_is_unpacked_or_refused(headers: dict[str, str], edits: list[tuple[int, int]]) -> None:
+    packed, entry = io.BytesIO(), tarfile.TarInfo("runs/x")
+    entry.pax_headers, entry.size = headers, 3
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(entry, io.BytesIO(b"abc"))
+    content = bytearray(packed.getvalue())
+    for place, byte in edits:
+        content[place] = byte
+    for start in range(0, 2048, 512):  # with the right checksums, so that the rest of a header is read
+        block = content[start : start + 512]
+        content[start + 148 : start + 156] = b"%06o\0 " % (sum(block[:148]) + sum(block[156:]) + 256)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "runs.tar.xz").write_bytes(lzma.compress(content, preset=0))
+        try:
+            with publication.unpacked(Path(folder), "from=sent"):
+                assert Path("runs").is_dir()
+        except UserError as error:
+            assert str(error).startswith("from=sent: ")  # noqa: PT017 (it need not be raised)
 
 
 class Zeros(io.BytesIO):

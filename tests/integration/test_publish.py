@@ -46,6 +46,15 @@ def test_a_published_folder_is_used_like_its_run(say: Say, trained_run: Path, pu
     assert say("report", "run", f"run={published}").code == 0
 
 
+def test_nothing_is_prepared_where_a_published_configuration_says(say: Say, published: Path, tmp_path: Path) -> None:
+    content = yaml.safe_load((published / "config.yaml").read_text())
+    content["paths"] = {"runs": str(tmp_path / "outside"), "cache": str(tmp_path / "outside")}
+    (published / "config.yaml").write_text(yaml.safe_dump(content))
+    evaluated = say("evaluate", f"run={published}", "splits=test")
+    assert evaluated.code == 0, evaluated.err
+    assert not (tmp_path / "outside").exists()
+
+
 def test_a_published_folder_has_one_checkpoint(say: Say, published: Path) -> None:
     refusal = f"checkpoint=best: {published} is a published run, whose only checkpoint is step-1;"
     assert say("translate", f"run={published}", "checkpoint=best").refuses_by(refusal)

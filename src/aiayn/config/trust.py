@@ -75,6 +75,22 @@ def is_own(run: Path) -> bool:
     return Path(os.path.abspath(run)).is_relative_to(Path.cwd() / OWN)  # noqa: PTH100 (a run may be a link)
 
 
+def check_links(run: Path) -> None:
+    """Refuse a run of others in which a folder is a link out of it: what is written there changes files elsewhere.
+
+    Raises:
+        UserError: it names the link.
+    """
+    root = run.resolve()
+    for folder, names, _ in os.walk(root):
+        for link in (Path(folder) / name for name in names):
+            if link.is_symlink() and not link.resolve().is_relative_to(root):
+                raise UserError(
+                    f"{run / link.relative_to(root)}: a link out of the run, which would be written through; copy the "
+                    "folder instead, or state trust=true if you trust the run"
+                )
+
+
 def check_plugins(config: TrainConfig, place: Path, *, trust: bool) -> None:
     """Refuse the plugged-in classes of a configuration of others, before anything is imported for them.
 

@@ -4,9 +4,10 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import chain, product
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias, final
+from typing import Any, ClassVar, Literal, Self, TypeAlias, final, get_args
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -22,7 +23,6 @@ _CONTINUATION = "‿"
 _NO_TEXT = Regex("|".join((*_SPECIAL_TOKENS, _CONTINUATION)))
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 _LONGEST_WORD = 64  # bytes; matching takes time quadratic in the length of a word
-_MODEL_TYPES = ("BPE", "WordPiece")
 
 # The words of `ByteLevel`, but a letter keeps its combining marks, and the joiners inside its word.
 _JOINER = "[\u200c\u200d]"
@@ -77,10 +77,7 @@ class SubwordTokenizer:
                 f"tokenizer.vocabulary_size={vocabulary_size} is too small for tokenizer.kind={kind}: its special"
                 f" tokens and bytes need {smallest} or more"
             )
-        backend = Tokenizer(models.BPE())
-        backend.normalizer = normalizers.NFC()
-        backend.pre_tokenizer = _word_splitter(kind, pretokenized=pretokenized, keeps_marks=True)
-        backend.decoder = decoders.Sequence([decoders.Replace(_NO_TEXT, ""), decoders.ByteLevel()])
+        backend = _backend(kind, pretokenized=pretokenized, keeps_marks=True)
         text = _WatchedText(lines)
         backend.train_from_iterator(text, _trainer(kind, vocabulary_size))
         # Words without marks are the same by both patterns; such text keeps the file of earlier versions.
@@ -89,12 +86,23 @@ class SubwordTokenizer:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the tokenizer of a JSON document written by `save`; a LookupError or TypeError for any other."""
-        model, vocabulary = document["model"], document["model"]["vocab"]
+        """Return the tokenizer of a JSON document written by `save`; a LookupError or TypeError for any other.
+
+        All but the entries and merges is what `train` makes: other parts of the library take any time and memory, or
+        end the process by a panic of its compiled code.
+        """
+        vocabulary = document["model"]["vocab"]
         special = [vocabulary[token] for token in _SPECIAL_TOKENS]
-        if model["type"] not in _MODEL_TYPES or document["added_tokens"] or special != [0, 1, 2]:
-            raise LookupError(model["type"])
-        return cls(Tokenizer.from_str(json.dumps(document)))
+        pieces = (piece.removeprefix(_CONTINUATION) for piece in vocabulary if piece not in _SPECIAL_TOKENS)
+        symbols = set(chain.from_iterable(pieces))
+        if special != [0, 1, 2] or {*vocabulary.values()} != {*range(len(vocabulary))} or not symbols <= {*_BYTE_OF}:
+            raise LookupError("entries")
+        if _parts(document) not in _parts_of_all_kinds():
+            raise LookupError(document["model"]["type"])
+        try:
+            return cls(Tokenizer.from_str(json.dumps(document)))
+        except Exception as error:  # which is all that the library says of merges that are none
+            raise LookupError("merges") from error
 
     def save(self, path: Path) -> None:
         """Write the tokenizer as JSON, atomically."""
@@ -217,6 +225,32 @@ def _word_splitter(kind: TokenizerKind, *, pretokenized: bool, keeps_marks: bool
     if kind == "word_piece":
         steps.append(pre_tokenizers.Split(Regex(f".{{{_LONGEST_WORD}}}"), "isolated"))
     return pre_tokenizers.Sequence(steps) if len(steps) > 1 else steps[0]
+
+
+def _backend(kind: TokenizerKind, *, pretokenized: bool, keeps_marks: bool) -> Tokenizer:
+    """Return a tokenizer without entries."""
+    backend = Tokenizer(models.BPE())
+    backend.normalizer = normalizers.NFC()
+    backend.pre_tokenizer = _word_splitter(kind, pretokenized=pretokenized, keeps_marks=keeps_marks)
+    backend.decoder = decoders.Sequence([decoders.Replace(_NO_TEXT, ""), decoders.ByteLevel()])
+    return backend
+
+
+def _parts(document: dict[str, Any]) -> dict[str, Any]:
+    """All of a saved tokenizer but its entries and merges."""
+    learned = ("vocab", "merges") if document["model"]["type"] == "BPE" else ("vocab",)
+    return {**document, "model": {key: value for key, value in document["model"].items() if key not in learned}}
+
+
+@cache
+def _parts_of_all_kinds() -> list[dict[str, Any]]:
+    kinds: tuple[TokenizerKind, ...] = get_args(TokenizerKind)
+    backends = [
+        _longest_match(backend) if kind == "word_piece" else backend
+        for kind, pretokenized, keeps_marks in product(kinds, (False, True), (False, True))
+        for backend in [_backend(kind, pretokenized=pretokenized, keeps_marks=keeps_marks)]
+    ]
+    return [_parts(json.loads(backend.to_str())) for backend in backends]
 
 
 def _longest_match(trained: Tokenizer) -> Tokenizer:

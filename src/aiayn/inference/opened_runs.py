@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from aiayn.builders.models import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
-from aiayn.config.trust import check_plugins, is_own
+from aiayn.config.trust import check_links, check_plugins, is_own
 from aiayn.config.validation import validate_bleu, validate_constrained
+from aiayn.data.preparation.prepared import holds_prepared
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError
 from aiayn.inference.weights import load_weights
@@ -152,12 +154,22 @@ def open_for_use(
     config, record = load_config(directory.config), read_record(directory.record)
     if decoding is not None:
         config.decoding = merge_decoding(config.decoding, decoding)
-    check_plugins(config, directory.config, trust=trust or is_own(directory.path))
+    trust = trust or is_own(directory.path)
+    check_plugins(config, directory.config, trust=trust)
+    if not trust:
+        check_links(directory.path)
+        config.paths.cache = _cache_to_use(config.paths.cache, record.data_fingerprint)
     validate_constrained(config)
     validate_bleu(config)
     step, path = directory.checkpoint(checkpoint)
     allow_tf32(bool(record.tf32))
     return OpenedRun(directory, record, config, step, path)
+
+
+def _cache_to_use(stated: str, fingerprint: str | None) -> str:
+    """The cache that a configuration of others states if the run's data is there; else one's own, to prepare it in."""
+    is_there = fingerprint is not None and holds_prepared(Path(stated), fingerprint)
+    return stated if is_there else os.environ.get("AIAYN_CACHE", "cache")
 
 
 def open_all(

@@ -1,6 +1,7 @@
 """The file of a published run's weights, `model.safetensors`, and the description of the checkpoint in its header."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +14,10 @@ MOST_HEADER_BYTES = 100_000_000
 
 KEY = "aiayn"
 """Of the header's metadata, with a `PublishedWeights` as JSON."""
+
+
+NAME = re.compile(r"step-\d+|average-[\w-]+", re.ASCII)
+"""Of a checkpoint: part of the names of files."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,10 @@ def published_weights(path: Path) -> PublishedWeights:
         with path.open("rb") as stream:
             size = int.from_bytes(stream.read(8), "little")
             header = parse_json(stream.read(size).decode(), "header") if size <= MOST_HEADER_BYTES else {}
-        return parse_as(PublishedWeights, header["__metadata__"][KEY], KEY)
+        found = parse_as(PublishedWeights, header["__metadata__"][KEY], KEY)
+        if not NAME.fullmatch(found.checkpoint) or found.step < 0:
+            raise ValueError(f"checkpoint {found.checkpoint!r} of step {found.step}")
+        return found
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise UserError(f"{path}: not the weights of a published run ({reason}); publish or fetch it again") from None

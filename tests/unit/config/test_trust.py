@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.schema import TrainConfig
-from aiayn.config.trust import CLASSES, check_plugins, check_targets, is_own
+from aiayn.config.trust import CLASSES, check_links, check_plugins, check_targets, is_own
 from aiayn.errors import UserError
 from aiayn.system.plugins import source_digest
 
@@ -84,6 +84,20 @@ def test_plugged_in_code_is_run_with_the_users_word_and_the_recorded_digest(idea
         check_plugins(config, PLACE, trust=True)
     config.identity.sources = f"{idea}={source_digest(idea)}"
     check_plugins(config, PLACE, trust=True)
+
+
+def test_a_run_of_others_has_no_link_to_write_through(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "evaluations" / "step-8").mkdir(parents=True)
+    (run / "again").symlink_to(run / "evaluations")
+    (run / "run.json").symlink_to("/etc/passwd")  # a file is replaced, not written through
+    (tmp_path / "linked").symlink_to(run)
+    check_links(run)
+    check_links(tmp_path / "linked")
+    (run / "evaluations" / "step-8" / "dev").symlink_to(tmp_path)
+    for path in (run, tmp_path / "linked"):
+        with pytest.raises(UserError, match=rf"^{path}/evaluations/step-8/dev: a link out of the run, .* trust=true"):
+            check_links(path)
 
 
 def test_runs_below_the_folder_runs_are_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

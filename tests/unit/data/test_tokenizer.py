@@ -324,6 +324,43 @@ def test_other_files_are_refused(tmp_path: Path, content: str | bytes | None) ->
     assert "\n" not in str(caught.value)
 
 
+LARGE = {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": "⟨pad⟩"}
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (["padding"], LARGE),
+        (["truncation"], {"max_length": 0, "strategy": "LongestFirst", "stride": 5, "direction": "Right"}),
+        (["normalizer"], {"type": "Precompiled", "precompiled_charsmap": "AAAA"}),
+        (["normalizer"], None),
+        (["pre_tokenizer"], {"type": "Split", "pattern": {"Regex": "(a*)*b"}, "behavior": "Isolated", "invert": False}),
+        (["decoder"], None),
+        (["model", "vocab", "⟨pad⟩"], -1),
+        (["model", "vocab", "⟨pad⟩"], "0"),
+        (["model", "vocab", "日"], 1),
+        (["model", "unk_token"], "a"),
+        (["model", "dropout"], 0.5),
+        (["model", "merges"], [["no", "such"]]),
+        (["model", "merges"], 3),
+    ],
+    ids=str,
+)
+def test_a_file_with_other_parts_is_refused(
+    place: list[str], value: object, tmp_path: Path, tokenizer: SubwordTokenizer
+) -> None:
+    path = tmp_path / "tokenizer.json"
+    tokenizer.save(path)
+    document = json.loads(path.read_text())
+    container = document
+    for key in place[:-1]:
+        container = container[key]
+    container[place[-1]] = value
+    path.write_text(json.dumps(document))
+    with pytest.raises(UserError, match=r"tokenizer\.json: not a tokenizer of this project"):
+        load_tokenizer(path)
+
+
 def test_a_file_with_added_tokens_is_refused(tmp_path: Path, tokenizer: SubwordTokenizer) -> None:
     path = tmp_path / "tokenizer.json"
     tokenizer.save(path)

@@ -16,7 +16,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=10)
 
 KNOWN = st.builds(
     PublishedWeights,
-    checkpoint=TEXTS,
+    checkpoint=st.from_regex(r"\A(step-[0-9]{1,9}|average-of[0-9]-[0-9]{7}-[0-9]{7}(-[0-9a-f]{8})?)\Z"),
     step=st.integers(0, 10**9),
     averaged_steps=st.lists(st.integers(0, 10**9)).map(tuple),
     provenance=st.fixed_dictionaries({"config_hash": TEXTS, "data_fingerprint": st.none() | TEXTS}),
@@ -44,6 +44,14 @@ def test_the_header_is_read_as_it_was_written(known: PublishedWeights, tmp_path:
 def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(content)
+    with pytest.raises(UserError, match="not the weights of a published run"):
+        published_weights(path)
+
+
+@pytest.mark.parametrize("name", ["", "..", "../../x", "/x", "step-1/../../x", "step-1\n", "average-", "step-\u0661"])
+def test_a_name_that_is_no_checkpoints_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    write(path, PublishedWeights(name, 1, (), {}, "0"))
     with pytest.raises(UserError, match="not the weights of a published run"):
         published_weights(path)
 

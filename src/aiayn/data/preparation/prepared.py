@@ -172,6 +172,11 @@ def find_prepared(cache: Path, fingerprint: str) -> PreparedData | None:
     return None
 
 
+def holds_prepared(cache: Path, fingerprint: str) -> bool:
+    """Whether the cache has a prepared corpus with a fingerprint; not verified."""
+    return any(manifest.get("fingerprint") == fingerprint for _, manifest in _manifests(cache))
+
+
 def peek_prepared(
     cache: Path, settings: PreparationSettings, belongs: Callable[[Mapping[str, Any]], bool]
 ) -> PreparedData | None:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from aiayn.data.preparation.atomic_cache import MANIFEST, open_or_build, read_verified
 from aiayn.data.preparation.prepared import PreparedData
@@ -36,6 +36,8 @@ def earlier_tokenizer(lines: list[str]) -> SubwordTokenizer:
     backend = Tokenizer(models.BPE())
     backend.normalizer = normalizers.NFC()
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    no_text = decoders.Replace(Regex("⟨pad⟩|⟨bos⟩|⟨eos⟩|‿"), "")
+    backend.decoder = decoders.Sequence([no_text, decoders.ByteLevel()])
     special, alphabet = ["⟨pad⟩", "⟨bos⟩", "⟨eos⟩"], sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(
         vocab_size=400, initial_alphabet=alphabet, special_tokens=special, show_progress=False

@@ -9,6 +9,7 @@ from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra._internal.sources_registry import SourcesRegistry
 
 from aiayn.errors import UserError, error_line
+from aiayn.system import files
 
 if TYPE_CHECKING:
     from hydra.plugins.config_source import ConfigResult
@@ -44,7 +45,7 @@ class NamedFiles(FileConfigSource):
 
 def _check_size(file: Path) -> None:
     """Refuse a file whose aliases, written out, are too many values, or hold themselves."""
-    text = file.read_text(encoding="utf-8")
+    text = files.read_text(file)
     root = yaml.compose(text, Loader=yaml.SafeLoader) if "&" in text else None
     if root is not None and not _values(root, {}) <= MOST_VALUES:
         raise UserError(f"{file}: its aliases stand for more than {MOST_VALUES:,} values; write fewer")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from aiayn.errors import UserError
+from aiayn.system import files
 
 TextPairs: TypeAlias = tuple[list[str], list[str]]
 """Source sentences and equally many target sentences."""
@@ -67,6 +68,7 @@ def file_lines(path: Path, key: str) -> Iterator[str]:
         UserError: The file cannot be read, is damaged, or is not UTF-8.
     """
     packing = None
+    _check_kind(path, key)
     try:
         with path.open("rb") as file:
             packing = _packing(file.peek(_LONGEST))
@@ -77,6 +79,12 @@ def file_lines(path: Path, key: str) -> Iterator[str]:
         if not isinstance(error, OSError) or error.errno is None:  # bz2 and gzip raise an OSError without a number
             raise UserError(f"{key}: {path} is a damaged {packing} file; fetch it again") from error
         raise UserError(f"{key}: {path} cannot be read ({error.strerror}); fix the path or its permissions") from error
+
+
+def _check_kind(path: Path, key: str) -> None:
+    """Raise a UserError for a pipe or a device, which could not be read twice."""
+    if files.is_special(path, key=key):
+        raise UserError(f"{key}: {path} is a pipe or a device; write its text to a file and name that")
 
 
 def _packing(content: bytes) -> str | None:
@@ -117,6 +125,7 @@ def breaks_as_spaces(text: str) -> str:
 
 def file_entry(path: Path, key: str) -> dict[str, str]:
     """Return the name and SHA-256 of a file; a UserError if it cannot be read."""
+    _check_kind(path, key)
     try:
         with path.open("rb") as file:
             return {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}

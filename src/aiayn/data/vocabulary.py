@@ -83,6 +83,8 @@ def load_tokenizer(path: Path) -> AnyTokenizer:
     try:
         document = read_json(path)
         return kinds.get(document.get("kind"), SubwordTokenizer).from_document(document)
+    except UserError:  # also a ValueError, and complete
+        raise
     except OSError as error:
         raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
     except (ValueError, LookupError, TypeError, AttributeError):

@@ -1,6 +1,5 @@
 """The files of a published run: a run directory with weights as safetensors, and without training state."""
 
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 
@@ -95,4 +94,4 @@ def write_published(run: OpenedRun, scores: dict[str, SplitScores], folder: Path
                     raise UserError(f"{source}: a link out of the run directory; not published: replace it by the file")
                 target = folder / source.relative_to(run.directory.path)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
+                files.write_bytes(target, source.read_bytes())

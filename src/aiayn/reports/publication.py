@@ -32,6 +32,7 @@ from aiayn.runs.registrations import FOLDER, read_registration, registered_names
 from aiayn.runs.search import name_below, run_directories
 from aiayn.system import files
 from aiayn.system.documents import parse_json, read_json
+from aiayn.system.resource_errors import disk_errors_explained
 
 ARCHIVE = "runs.tar.xz"
 """Name of the archive beside the page, in the folder of a publication."""
@@ -89,7 +90,9 @@ def publish(config: ReportConfig, report: Callable[[ReportConfig], None]) -> Non
     if files.exists(page) and not files.is_file(folder / ARCHIVE):
         raise UserError(f"publish={folder}: has a {page.name} that is no publication's; state another folder")
     prefix = f".{folder.name[:SHOWN]}."
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=prefix, suffix=".partial") as place:
+    with disk_errors_explained(f"publish={folder}"), files.writing(folder.parent):
+        partial = tempfile.TemporaryDirectory(dir=folder.parent, prefix=prefix, suffix=".partial")
+    with partial as place:
         made = Path(place).absolute()
         config.publish = str(made)
         try:
@@ -220,6 +223,8 @@ def unpacked(folder: Path, name: str) -> Iterator[None]:
         raise UserError(f"{name}: no {ARCHIVE} there; aiayn report ... publish=<folder> writes one")
     if not files.is_file(archive):  # a pipe would wait for its writer
         raise UserError(f"{name}: {ARCHIVE} is not a file; fetch it again")
+    with files.reading(archive):
+        archive.open("rb").close()  # a file that may not be read is not a damaged one
     with tempfile.TemporaryDirectory(prefix="aiayn-published-") as scratch:
         try:
             with tempfile.TemporaryFile() as plain:

@@ -3,7 +3,6 @@
 import hashlib
 import math
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -63,7 +62,7 @@ def submit(run: RecordedRun, folder: Path) -> Path:
         for path in (path for path in copied if files.is_file(path) and not path.name.startswith(".")):
             copy = made / path.relative_to(own.path)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
+            files.write_bytes(copy, path.read_bytes())
         config = without_folders(frozen_content(own.config))
         files.write_text(made / own.config.name, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
         record = public_record(read_json(own.record))

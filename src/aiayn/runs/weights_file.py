@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from aiayn.errors import UserError
+from aiayn.system import files
 from aiayn.system.documents import parse_as, parse_json
 
 MOST_HEADER_BYTES = 100_000_000
@@ -43,13 +44,16 @@ class PublishedWeights:
 def published_weights(path: Path) -> PublishedWeights:
     """The description of the checkpoint in the header; UserError if the file is damaged or has no such header."""
     try:
-        with path.open("rb") as stream:
+        with files.reading(path), path.open("rb") as stream:
             size = int.from_bytes(stream.read(8), "little")
-            header = parse_json(stream.read(size).decode(), "header") if size <= MOST_HEADER_BYTES else {}
+            content = stream.read(size) if size <= MOST_HEADER_BYTES else b""
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; fetch it again") from None
+    try:
+        header = parse_json(content.decode(), "header")
         found = parse_as(PublishedWeights, header["__metadata__"][KEY], KEY)
         if not NAME.fullmatch(found.checkpoint) or found.step < 0:
             raise ValueError(f"checkpoint {found.checkpoint!r} of step {found.step}")
         return found
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        raise UserError(f"{path}: not the weights of a published run ({reason}); publish or fetch it again") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: not the weights of a published run ({error}); publish or fetch it again") from None

@@ -42,6 +42,11 @@ def exists(path: Path, *, key: str = "") -> bool:
     return _mode(path, key) != 0
 
 
+def is_special(path: Path, *, key: str = "") -> bool:
+    """Whether a path leads to a pipe or a device, which would be waited for or never end; errors as for `is_file`."""
+    return exists(path, key=key) and not (is_file(path, key=key) or is_dir(path, key=key))
+
+
 def _mode(path: Path, key: str) -> int:
     """The mode of what a path leads to; 0 if there is nothing."""
     try:

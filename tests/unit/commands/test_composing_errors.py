@@ -47,7 +47,7 @@ FILES: dict[str, tuple[str | bytes, str]] = {
     ),
     "cycle": (ROW + "defaults: [/experiment/mine]\n", "experiment=mine: refers to itself ("),
     "defaults": (ROW + "defaults: 3\n", "experiment=mine: ValueError: Invalid defaults list"),
-    "binary": (b"\x00\xff\xfe\x80", "{file}: not a file of configuration (UnicodeDecodeError: "),
+    "binary": (b"\x00\xff\xfe\x80", "{file}: not text in UTF-8 (invalid start byte at byte "),
     "null key": (ROW + "? null\n: 3\n", "{file}: not a file of configuration ("),
     "null key below": (ROW + "model:\n  null: 3\n", "{file}: not a file of configuration ("),
     "number": ("3\n", "{file}: not a file of configuration ("),
@@ -91,7 +91,7 @@ def test_the_file_that_another_one_names_is_the_one_at_fault(aiayn: CommandLine,
     (folder / "mine.yaml").write_text(ROW + "defaults: [/experiment/other]\n")
     (folder / "other.yaml").write_bytes(b"\xff")
     said = aiayn("train", "--config-dir", "conf", "experiment=mine", "--cfg", "job")
-    check(said, f"{folder / 'other.yaml'}: not a file of configuration (UnicodeDecodeError: ")
+    check(said, f"{folder / 'other.yaml'}: not text in UTF-8 (invalid start byte at byte ")
 
 
 def test_hydras_own_configuration_is_shown_with_its_values(aiayn: CommandLine) -> None:

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import tempfile
 from collections.abc import Callable
 from itertools import islice
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.data.lines import aligned_lines, decoded_lines, file_lines, one_line
+from aiayn.data.lines import aligned_lines, decoded_lines, file_entry, file_lines, one_line
 from aiayn.errors import UserError
 
 BREAKS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -93,6 +94,15 @@ def test_unreadable_files_are_reported(tmp_path: Path, content: bytes | None, co
         (tmp_path / "damaged").write_bytes(content)
     with pytest.raises(UserError, match=complaint):
         list(file_lines(tmp_path / "damaged", "source"))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_pipe_or_a_device_is_not_waited_for(make: Callable[[Path], None], tmp_path: Path) -> None:
+    path = tmp_path / "train.en"
+    make(path)
+    for read in (lambda: list(file_lines(path, "data.train")), lambda: file_entry(path, "data.train")):
+        with pytest.raises(UserError, match=r"^data\.train: .*train\.en is a pipe or a device; write its text"):
+            read()
 
 
 @pytest.mark.parametrize(

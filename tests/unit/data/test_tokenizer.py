@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from ordinary_user import ordinary_user
 from tokenizers import Tokenizer, pre_tokenizers
 
 from aiayn.data.grammar.corpora import GrammarCorpus
@@ -322,6 +323,14 @@ def test_other_files_are_refused(tmp_path: Path, content: str | bytes | None) ->
     with pytest.raises(UserError, match=r"tokenizer\.json") as caught:
         load_tokenizer(path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_may_not_be_read_is_not_a_wrong_one(tmp_path: Path, tokenizer: SubwordTokenizer) -> None:
+    path = tmp_path / "tokenizer.json"
+    tokenizer.save(path)
+    path.chmod(0)
+    with pytest.raises(UserError, match=r"tokenizer\.json: cannot be read \(Permission denied\)"), ordinary_user():
+        load_tokenizer(path)
 
 
 LARGE = {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": "⟨pad⟩"}

@@ -1,11 +1,13 @@
 """The header of published weights says which checkpoint they are."""
 
+import os
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ordinary_user import ordinary_user
 from safetensors.torch import save_file
 
 from aiayn.errors import UserError
@@ -53,6 +55,19 @@ def test_a_name_that_is_no_checkpoints_is_refused(name: str, tmp_path: Path) -> 
     path = tmp_path / "model.safetensors"
     write(path, PublishedWeights(name, 1, (), {}, "0"))
     with pytest.raises(UserError, match="not the weights of a published run"):
+        published_weights(path)
+
+
+def test_a_file_that_may_not_be_read_is_not_a_wrong_one(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    with pytest.raises(UserError, match=r"model\.safetensors: no such file"):
+        published_weights(path)
+    path.touch(mode=0)
+    with pytest.raises(UserError, match=r"cannot be read \(Permission denied\)"), ordinary_user():
+        published_weights(path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(UserError, match=r"cannot be read \(not a file\)"):
         published_weights(path)
 
 

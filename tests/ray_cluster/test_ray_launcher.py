@@ -324,7 +324,7 @@ def test_a_row_that_fails_by_itself_is_not_tried_again(start: Start, tmp_path: P
     words = ("trainer.num_nodes=2", "model.attention=failing:Failing")
     code, out, err = ended(start(*words, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path])))
     assert code == 1, out
-    assert "rank 1: ValueError: on this rank alone" in err
+    assert "rank 1: model.attention=failing:Failing: raised ValueError: on this rank alone" in err
     assert "follows" not in err, "no further attempt"
 
 

@@ -4,14 +4,22 @@ USER_ERROR = 2
 """Exit code of a command or a worker that refuses its words or its configuration."""
 
 
+LONGEST = 500
+"""Characters of an exception of other code in one line."""
+
 _ESCAPES = {code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 """Line breaks and other control characters, as Python writes them."""
 
 
+def printable(text: str) -> str:
+    """A text in one line that any stream takes: control characters and lone surrogates become escapes."""
+    return text.translate(_ESCAPES).encode(errors="backslashreplace").decode()
+
+
 class _OneLineError(Exception):
     def __init__(self, message: str) -> None:
-        """Control characters of values and files in the message are replaced by their escapes."""
-        super().__init__(message.translate(_ESCAPES))
+        """Values and files in the message are replaced as `printable` does."""
+        super().__init__(printable(message))
 
     def _render_traceback_(self) -> list[str]:
         """The lines that IPython and Jupyter show instead of a traceback."""
@@ -31,7 +39,20 @@ class KilledRunError(RunFailedError):
 
 
 def error_line(error: BaseException) -> str:
-    """An exception in one line: the name of its class and its text."""
-    name = type(error).__name__ + (f"({error.code})" if isinstance(error, SystemExit) else "")
-    text = "" if isinstance(error, SystemExit) else " ".join(str(error).split())
-    return f"{name}: {text}" if text else name
+    """An exception in one line of at most `LONGEST` characters: the name of its class, and its text if it has one.
+
+    The exception may be of any code, whose `__str__` may raise anything itself.
+    """
+    name = type(error).__name__
+    try:
+        if isinstance(error, SystemExit):
+            line = f"{name}({error.code})"
+        else:
+            text = " ".join(str(error).split())
+            line = f"{name}: {text}" if text else name
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        line = name
+    line = printable(line)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

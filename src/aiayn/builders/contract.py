@@ -17,7 +17,6 @@ from aiayn.errors import UserError, error_line
 from aiayn.flat_tokens import FlatTokens, Layout
 from aiayn.models.construction import create_model
 from aiayn.models.translation_model import TranslationModel, count_parameters
-from aiayn.system.plugins import FOREIGN
 from aiayn.training.loss import output_losses
 
 ROWS = 61
@@ -61,9 +60,9 @@ def check_model(config: TrainConfig) -> list[Finding]:
             found.append(Finding(name, passed=True, detail=check(copy.deepcopy(model))))
         except BrokenContractError as error:
             found.append(Finding(name, passed=False, detail=str(error)))
-        except UserError:
+        except (UserError, KeyboardInterrupt):
             raise
-        except FOREIGN as error:
+        except BaseException as error:  # of the user's own classes
             found.append(Finding(name, passed=False, detail=error_line(error)))
     return found
 

@@ -117,8 +117,8 @@ def _discard_unwritable_output() -> None:
     """Drop output that cannot be written; otherwise the interpreter reports it when it exits."""
     try:
         sys.stdout.flush()
-    except OSError:
-        with suppress(OSError):
+    except (OSError, ValueError):  # ValueError: code of others has closed it
+        with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -9,7 +9,6 @@ import hydra.utils
 from hydra.errors import InstantiationException
 
 from aiayn.errors import UserError, error_line
-from aiayn.system.plugins import FOREIGN
 
 
 def instantiate(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
@@ -29,9 +28,9 @@ def instantiate(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
     try:
         # Not recursive: further down, as in a whole configuration, a _target_ may be plain data.
         return hydra.utils.instantiate({**own, **arguments}, _recursive_=False, _convert_="all")
-    except UserError:
+    except (UserError, KeyboardInterrupt):
         raise
-    except FOREIGN as error:  # Hydra 1.3 wraps what a target raises in an InstantiationException
+    except BaseException as error:  # Hydra 1.3 wraps what a target raises in an InstantiationException
         locate(node, key=key)
         cause = error.__cause__ if isinstance(error, InstantiationException) else error
         raise UserError(_refusal(key, own, cause or error)) from error
@@ -41,7 +40,9 @@ def locate(node: Mapping[str, Any], *, key: str) -> Any:
     """Import and return the object that `_target_` names; UserError if it does not exist."""
     try:
         return pkgutil.resolve_name(str(node["_target_"]))
-    except FOREIGN as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise UserError(f"{key}: there is no _target_ {node['_target_']} ({error_line(error)})") from error
 
 

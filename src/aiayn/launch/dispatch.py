@@ -163,7 +163,7 @@ def _run_group(
         finally:
             _kill(group)
             kill_running(folder)
-    if code and not is_finished(directory):  # the exit code of a finished run's processes does not matter
+    if not is_finished(directory):  # whatever the exit code: a class of the user's own may have ended the process by 0
         _raise_failure(directory, f"{name} {exit_text(code)}", code=code, before=before)
 
 

@@ -86,7 +86,7 @@ def _told(error: BaseException, log: Path) -> BaseException:
     """The error, or for an unforeseen one a RunFailedError whose traceback stands in the log; of any code that ran."""
     if isinstance(error, UserError | RunFailedError | KeyboardInterrupt):
         return error
-    with suppress(OSError), log.open("a", encoding="utf-8") as file:
+    with suppress(OSError), log.open("a", encoding="utf-8", errors=files.NO_UTF8) as file:
         file.writelines(traceback.format_exception(error))
     return RunFailedError(f"{failure_text(error)}; its traceback is in {log}")
 
@@ -147,7 +147,7 @@ def _note_origin(record: Record, directory: RunDirectory) -> None:
 @contextmanager
 def _logging_to(path: Path) -> Iterator[None]:
     """Write the log to a file as well."""
-    handler = logging.FileHandler(path, encoding="utf-8")
+    handler = logging.FileHandler(path, encoding="utf-8", errors=files.NO_UTF8)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)

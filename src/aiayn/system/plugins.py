@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import inspect
 import re
+import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,11 +19,19 @@ NAME = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 T = TypeVar("T")
 
-FOREIGN = (Exception, SystemExit)
-"""What code of others may raise: it must not end a command as if it had done its work."""
-
 _sources: dict[str, str] = {}
-"""The files of the classes that this process has made, with their names in the configuration, as in key=name."""
+"""The files of the classes that this command has made, with their names in the configuration, as in key=name."""
+
+
+@contextmanager
+def refused(doing: str) -> Iterator[None]:
+    """Turn what code of others raises, SystemExit and the like included, into a UserError that begins with `doing`."""
+    try:
+        yield
+    except (UserError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise UserError(f"{doing} raised {error_line(error)}") from error
 
 
 def is_plugin(name: str) -> bool:
@@ -37,14 +46,15 @@ def source_digest(name: str) -> str | None:
         UserError: a package of the module, which is run, raises something.
     """
     module = name.partition(":")[0]
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ModuleNotFoundError, ValueError) as error:
-        if isinstance(error, ModuleNotFoundError) and not module.startswith(error.name or module):
-            raise UserError(no_module(name, key="model", module=error.name)) from error
-        spec = None
-    except FOREIGN as error:
-        raise UserError(f"{name}: importing its package raised {error_line(error)}") from error
+    with refused(f"{name}: importing its package"):
+        try:
+            spec = importlib.util.find_spec(module)
+        except ModuleNotFoundError as error:
+            if not module.startswith(error.name or module):
+                raise UserError(no_module(name, key="model", module=error.name)) from error
+            spec = None
+        except ValueError:
+            spec = None
     if spec is None or spec.origin is None or not files.is_file(Path(spec.origin)):
         return None
     return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()[:16]
@@ -70,13 +80,11 @@ def create(name: str, *, key: str, base: type[T], given: Mapping[str, Any], own:
         UserError: it does not exist, is of another kind, or refuses its arguments.
     """
     module, _, attribute = name.partition(":")
-    try:
-        imported = import_module(module)
-    except ModuleNotFoundError as error:
-        raise UserError(no_module(name, key=key, module=error.name)) from error
-    except FOREIGN as error:
-        raise UserError(f"{key}={name}: importing {module} raised {error_line(error)}") from error
-    kind = getattr(imported, attribute, None)
+    with refused(f"{key}={name}: importing {module}"):
+        try:
+            kind = getattr(import_module(module), attribute, None)
+        except ModuleNotFoundError as error:
+            raise UserError(no_module(name, key=key, module=error.name)) from error
     if kind is None:
         raise UserError(f"{key}={name}: {module} has no {attribute}")
     if not (isinstance(kind, type) and issubclass(kind, base)):
@@ -92,17 +100,13 @@ def create(name: str, *, key: str, base: type[T], given: Mapping[str, Any], own:
         takes = ", ".join(inspect.signature(kind).parameters)
         raise UserError(f"{key}={name}: {error}; it takes {takes}, and is given {', '.join([*given, *own])}") from None
     note_source(kind, f"{key}={name}")
-    try:
+    with refused(f"{key}={name}: its constructor"):
         return kind(**given, **own)
-    except UserError:
-        raise
-    except FOREIGN as error:
-        raise UserError(f"{key}={name}: its constructor raised {error_line(error)}") from error
 
 
 def note_source(kind: type, name: str) -> None:
     """Note the file of a class that the configuration names, for `failure_text`."""
-    file = getattr(import_module(kind.__module__), "__file__", None)
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     if file is not None:
         _sources[file] = name
 
@@ -115,8 +119,11 @@ def failure_text(error: BaseException) -> str:
     """
     if (raised := _raised_by(error)) is not None:
         return raised
-    plugged = [name for name in _sources.values() if is_plugin(name.partition("=")[2])]
-    return error_line(error) + (f"; aiayn check tests {', '.join(plugged)}" if plugged else "")
+    return error_line(error) + (f"; aiayn check tests {', '.join(plugged)}" if (plugged := _plugged()) else "")
+
+
+def _plugged() -> list[str]:
+    return [name for name in _sources.values() if is_plugin(name.partition("=")[2])]
 
 
 def _raised_by(error: BaseException) -> str | None:
@@ -128,12 +135,18 @@ def _raised_by(error: BaseException) -> str | None:
 
 @contextmanager
 def failures_named() -> Iterator[None]:
-    """Turn what a class of the configuration raises, and every SystemExit, into a RunFailedError; others pass."""
+    """Turn what a class of the configuration raises, and every SystemExit, into a RunFailedError for one command.
+
+    So is what is raised elsewhere, perhaps by a wrong result of a class, in a command that has made one. Other
+    exceptions pass, as do those of files and streams, which are none of a class's results.
+    """
+    _sources.clear()
     try:
         yield
-    except (UserError, RunFailedError):
+    except (UserError, RunFailedError, KeyboardInterrupt):
         raise
-    except FOREIGN as error:
-        if _raised_by(error) is None and not isinstance(error, SystemExit):
+    except BaseException as error:
+        is_others = isinstance(error, SystemExit) or _raised_by(error) is not None
+        if not is_others and (isinstance(error, OSError) or not _plugged()):
             raise
         raise RunFailedError(failure_text(error)) from error

@@ -23,8 +23,11 @@ def open_closed_streams() -> None:
 
 
 def allow_any_path() -> None:
-    """Let standard output show paths that are not UTF-8, or not in its encoding, instead of failing."""
-    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+    """Let standard output show any text, as of paths that are not UTF-8 or not in its encoding, instead of failing.
+
+    In the locale C its errors are "surrogateescape", which fails at other surrogates.
+    """
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 

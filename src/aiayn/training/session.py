@@ -21,7 +21,7 @@ from pytorch_lightning.strategies import DDPStrategy
 
 from aiayn.config.instantiation import instantiate
 from aiayn.config.schema import TrainConfig
-from aiayn.errors import UserError
+from aiayn.errors import UserError, error_line
 from aiayn.runs.directory import RunDirectory
 from aiayn.system import files
 from aiayn.system.plugins import note_source
@@ -169,7 +169,7 @@ class TrainingSession:
         except NOT_RESTORED as error:
             if resume_from is None or self._counter.has_begun or isinstance(error, UserError):
                 raise
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            reason = error_line(error)
             raise UserError(
                 f"{resume_from}: training cannot resume from this checkpoint ({reason}); restore or remove it"
             ) from error

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.errors import UserError
-from aiayn.system.plugins import create, is_plugin, source_digest
+from aiayn.errors import RunFailedError, UserError
+from aiayn.system.plugins import create, failures_named, is_plugin, source_digest
 
 IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z_0-9]*", fullmatch=True)
 
@@ -44,6 +44,21 @@ class Raising(Mine):
 class Complaining(Mine):
     def __init__(self, *, given, own=1):
         raise UserError(f"given={given}: odd")
+
+class Ending(BaseException):
+    def __str__(self):
+        return 5
+
+class Ended(Mine):
+    def __init__(self, *, given, own=1):
+        raise Ending
+
+class Odd(Mine):
+    def value(self):
+        raise {"ending": Ending, "closed": GeneratorExit, "broken": OSError}[self.own]
+
+class Nowhere(Mine):
+    __module__ = "no_such_module"
 
 number = 3
 """
@@ -92,6 +107,7 @@ def test_a_class_gets_what_every_one_is_given_and_its_own_arguments(folder: Path
         ),
         ("Mine", {"given": 1}, "it is given given in any case"),
         ("Raising", {}, "its constructor raised ZeroDivisionError: no parts"),
+        ("Ended", {}, "its constructor raised Ending"),
     ],
 )
 def test_a_class_that_cannot_be_made_is_refused_in_one_line(
@@ -118,6 +134,8 @@ def test_a_complaint_of_the_class_is_passed_on_as_it_is(folder: Path) -> None:
         (2, "def (:", "importing plugged_broken_2 raised SyntaxError: "),
         (3, "undefined", "importing plugged_broken_3 raised NameError: name 'undefined' is not defined"),
         (4, "import json; json.nothing", "importing plugged_broken_4 raised AttributeError: "),
+        (5, "raise GeneratorExit", "importing plugged_broken_5 raised GeneratorExit"),
+        (6, "def __getattr__(name): raise SystemExit(0)", "importing plugged_broken_6 raised SystemExit(0)"),
     ],
 )
 def test_a_module_that_cannot_be_imported_is_refused_in_one_line(
@@ -174,6 +192,7 @@ def test_a_package_has_the_digest_of_its_module(folder: Path) -> None:
         (0, "1 / 0", "importing its package raised ZeroDivisionError: division by zero"),
         (1, "import no_such_package", "there is no module no_such_package; "),
         (2, "from json import no_such_name", "importing its package raised ImportError: cannot import name"),
+        (3, "raise GeneratorExit", "importing its package raised GeneratorExit"),
     ],
 )
 def test_a_package_that_cannot_be_imported_is_refused_in_one_line(
@@ -187,3 +206,47 @@ def test_a_package_that_cannot_be_imported_is_refused_in_one_line(
         source_digest(f"{package.name}.part:Mine")
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_class_whose_module_cannot_be_found_is_made(folder: Path) -> None:
+    (folder / "plugged_stray.py").write_text(CODE)
+    assert made("plugged_stray:Nowhere").value() == 3
+
+
+@pytest.mark.parametrize(("own", "text"), [("ending", "Ending"), ("closed", "GeneratorExit"), ("broken", "OSError")])
+def test_whatever_a_class_raises_is_a_failure_that_names_it(folder: Path, own: str, text: str) -> None:
+    (folder / "plugged_odd.py").write_text(CODE)
+    with pytest.raises(RunFailedError) as caught, failures_named():
+        made("plugged_odd:Odd", own=own).value()
+    assert str(caught.value).startswith(f"model.part=plugged_odd:Odd: raised {text} (plugged_odd.py, line ")
+
+
+def test_what_a_wrong_result_leads_to_is_a_failure_that_names_the_class(folder: Path) -> None:
+    (folder / "plugged_result.py").write_text(CODE)
+    with pytest.raises(RunFailedError) as caught, failures_named():
+        _ = made("plugged_result:Mine", own=2).value() / 0
+    named = "aiayn check tests model.part=plugged_result:Mine"
+    assert str(caught.value) == f"ZeroDivisionError: division by zero; {named}"
+
+
+@pytest.mark.parametrize(
+    "error", [UserError("a"), KeyboardInterrupt(), BrokenPipeError(), FileNotFoundError(2, "", "")]
+)
+def test_mistakes_interrupts_and_files_are_not_a_classs_failures(folder: Path, error: BaseException) -> None:
+    (folder / "plugged_passed.py").write_text(CODE)
+
+    def command() -> None:
+        with failures_named():
+            made("plugged_passed:Mine")
+            raise error
+
+    with pytest.raises(type(error)):
+        command()
+
+
+def test_a_command_without_a_class_blames_none_of_the_command_before(folder: Path) -> None:
+    (folder / "plugged_before.py").write_text(CODE)
+    with failures_named():
+        made("plugged_before:Mine")
+    with pytest.raises(ZeroDivisionError), failures_named():
+        _ = 1 / 0

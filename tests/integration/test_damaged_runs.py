@@ -128,6 +128,18 @@ RESUMED: dict[str, tuple[Damage, str]] = {
         edited(lambda content: content["optimizer_states"][0]["state"][0].update(exp_avg=torch.ones(3))),
         f"{{run}}/{LAST}: training cannot resume from this checkpoint (ValueError: the optimizer's exp_avg of ",
     ),
+    "an optimizer without a moment": (
+        edited(lambda content: content["optimizer_states"][0]["state"][0].pop("exp_avg")),
+        f"{{run}}/{LAST}: training cannot resume from this checkpoint (ValueError: the optimizer's exp_avg of ",
+    ),
+    "an optimizer whose learning rate is text": (
+        edited(lambda content: content["optimizer_states"][0]["param_groups"][0].update(lr="x")),
+        f"{{run}}/{LAST}: training cannot resume from this checkpoint (ValueError: the optimizer's setting lr is ",
+    ),
+    "weights without numbers": (
+        each_weight(lambda weight: weight.to("meta")),
+        f"{{run}}/{LAST}: not a checkpoint of this program (state_dict.model.embedding.weight is no tensor of ",
+    ),
     "loops that are none": (
         edited(lambda content: content.update(loops=[])),
         f"{{run}}/{LAST}: training cannot resume from this checkpoint (TypeError: ",
@@ -183,9 +195,11 @@ def test_a_damaged_run_is_not_gone_on_with(
     damage, answer = RESUMED[name]
     record(status="interrupted")(copied)
     damage(copied)
+    before = (copied / "run.json").read_bytes()
     capsys.readouterr()
     assert main([*intact[0], f"paths.runs={copied.parents[2]}"]) == 2
     check(capsys.readouterr().err, answer, copied)
+    assert (name == "other data") or (copied / "run.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["a truncated checkpoint", "another run's checkpoint"])

@@ -18,7 +18,7 @@ from aiayn.runs.hub import is_on_hub
 from aiayn.runs.record import Record, read_record
 from aiayn.system import files
 from aiayn.training.checkpoint_content import has_training_state
-from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
+from aiayn.training.checkpoint_io import ForeignCheckpointError, UnusableCheckpointError, load_checkpoint
 
 logger = logging.getLogger("aiayn")
 
@@ -32,8 +32,8 @@ def newest_whole_checkpoint(directory: RunDirectory, record: Record) -> tuple[in
     weights alone, without a state of training, is passed over: training does not resume from it.
 
     Raises:
-        UserError: a file may not be read, no checkpoint is whole, or the newest one is another run's; no file is
-            renamed.
+        UserError: a file may not be read; no file is renamed.
+        UnusableCheckpointError: no checkpoint is whole, or the newest one is another run's; no file is renamed.
     """
     found = [(step, kind, path) for kind in ("best", "step") for step, path in directory.steps(kind).items()]
     damaged: list[tuple[Path, UserError]] = []
@@ -59,7 +59,7 @@ def newest_whole_checkpoint(directory: RunDirectory, record: Record) -> tuple[in
                 logger.info("resuming from %s: weights alone, without the state of training, in %s", path.name, weights)
             return step, path
     if damaged:
-        raise UserError(
+        raise UnusableCheckpointError(
             f"{damaged[0][1]}, and all {len(damaged)} checkpoints there are damaged: restore one, or start anew with "
             "force=true"
         )

@@ -31,6 +31,7 @@ from aiayn.system.quiet import quiet_libraries
 from aiayn.system.resource_errors import disk_errors_explained, file_errors_explained
 from aiayn.system.signals import signals_as_interrupts
 from aiayn.system.tf32 import allow_tf32
+from aiayn.training.checkpoint_io import UnusableCheckpointError
 from aiayn.training.process_group import LostRankError, joined
 
 logger = logging.getLogger("aiayn")
@@ -43,6 +44,8 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
         keep_memory()
     allow_tf32(config.launch.tf32)
     is_leader = processes.rank() == 0
+    kept = (directory.record, directory.cost) if is_leader else ()
+    before = {path: path.read_bytes() for path in kept if files.is_file(path)}
     if is_leader and processes.is_rank():
         clear_failures(directory)
     record = _open_record(config, directory, command, is_leader=is_leader)
@@ -51,6 +54,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
     record.run_id = agents_id or record.run_id
     disk = f"paths.runs={config.paths.runs}"
     log = _logging_to(directory.log) if is_leader else nullcontext()
+    is_refused = False
     with disk_errors_explained(disk), log, signals_as_interrupts():
         try:
             with disk_errors_explained(disk):  # inside too, since the record takes the reason
@@ -60,6 +64,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
             error = _explained(_told(raised, directory.log), directory)
             record.status = Status.interrupted if _is_interruption(error) else Status.failed
             record.message = _reason(error)
+            is_refused = isinstance(error, UnusableCheckpointError)
             if error is raised:
                 raise
             raise error from raised
@@ -68,6 +73,8 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
             if is_leader and files.is_dir(directory.path):  # else it was removed; a record alone would be no run
                 record.write(directory.record)
                 directory.cost.unlink(missing_ok=True)  # the record holds it now
+                for path, content in before.items() if is_refused else ():
+                    files.write_bytes(path, content)
     return record
 
 

@@ -1,5 +1,6 @@
 """What a checkpoint must hold: a file may have been edited, or be another program's."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,15 +11,26 @@ TRAINING_STATE = ("optimizer_states", "lr_schedulers", "callbacks", "loops", "py
 """Keys that Lightning needs in order to resume; `save_weights_only=true` leaves the first three out."""
 
 
-def checked_content(content: object) -> dict[str, Any]:
-    """The content of a file, if it is a checkpoint: weights, their step and origin; ValueError says what is wrong."""
+KERNELS = ("foreign", "fused")
+"""Settings of an optimizer that choose how it computes; torch's default has changed with its versions."""
+
+RATES = ("initial_lr", "lr")
+"""Settings of an optimizer that the schedule changes."""
+
+
+def checked_content(content: object, *, has_data: bool = True) -> dict[str, Any]:
+    """The content of a file, if it is a checkpoint: weights, their step and origin; ValueError says what is wrong.
+
+    `has_data`: it was not read onto the meta device, where no tensor has numbers.
+    """
     _require(isinstance(content, dict), "it holds no mapping")
     assert isinstance(content, dict)
     for part in ("aiayn", "state_dict"):
         _require(isinstance(content.get(part), dict), f"{part} is no mapping")
     for name, weight in content["state_dict"].items():
-        is_dense = isinstance(weight, Tensor) and weight.layout is torch.strided and not weight.is_quantized
-        _require(isinstance(name, str) and is_dense, f"state_dict.{name} is no tensor of numbers")
+        _require(
+            isinstance(name, str) and _is_dense(weight, has_data=has_data), f"state_dict.{name} is no tensor of numbers"
+        )
     step, own = content.get("global_step"), content["aiayn"]
     _require(type(step) is int and step >= 0, "global_step is no number of steps")
     provenance, averaged = own.setdefault("provenance", {}), own.get("averaged_steps", [])
@@ -46,13 +58,40 @@ def check_fit(model: torch.nn.Module, weights: Mapping[str, Tensor]) -> None:
             raise ValueError(f"{name} is of {weight.dtype}, and the model's of {own[name].dtype}")
 
 
-def check_optimizer_state(parameters: list[Tensor], states: Mapping[int, Mapping[str, Any]]) -> None:
-    """ValueError if the moments of Adam, by number of the parameter, have other shapes than their parameters."""
-    for number, parameter in enumerate(parameters):
-        for name in ("exp_avg", "exp_avg_sq"):
-            moment = states.get(number, {}).get(name, parameter)
-            if not isinstance(moment, Tensor) or moment.shape != parameter.shape:
-                raise ValueError(f"the optimizer's {name} of parameter {number} has another shape")
+def check_optimizer_state(optimizer: torch.optim.Adam, state: Mapping[str, Any]) -> None:
+    """ValueError if a state of Adam is not one of an optimizer, which is new: of other settings, or other moments.
+
+    What a state may lack is what torch adds: flags that its earlier versions had not, and moments of parameters that
+    had no gradient yet. The number of groups, and of their parameters, is left to torch.
+    """
+    (own,) = optimizer.state_dict()["param_groups"]
+    for group in state["param_groups"]:
+        for name, value in own.items():
+            found = group.get(name, value if isinstance(value, bool) else None)
+            if name != "params" and not _is_setting(name, found, value):
+                raise ValueError(f"the optimizer's setting {name} is not that of the configuration")
+    for number, parameter in enumerate(optimizer.param_groups[0]["params"]):
+        if not (moments := state["state"].get(number)):
+            continue
+        for name, shape in (("step", ()), ("exp_avg", parameter.shape), ("exp_avg_sq", parameter.shape)):
+            moment = moments.get(name)
+            if not (_is_dense(moment, has_data=True) and moment.is_floating_point()) or moment.shape != shape:
+                raise ValueError(f"the optimizer's {name} of parameter {number} is no tensor of fractions {[*shape]}")
+
+
+def _is_setting(name: str, found: object, own: object) -> bool:
+    if name in KERNELS:
+        return isinstance(found, bool | None)
+    if name in RATES:
+        return isinstance(found, float) and math.isfinite(found)
+    are_plain = all(isinstance(each, int | float | None) for each in (found if isinstance(found, tuple) else (found,)))
+    return are_plain and found == own  # a tensor cannot be compared like this
+
+
+def _is_dense(value: object, *, has_data: bool) -> bool:
+    if not isinstance(value, Tensor) or (has_data and value.is_meta):
+        return False
+    return value.layout is torch.strided and not value.is_quantized
 
 
 def _require(holds: bool, otherwise: str) -> None:

@@ -40,7 +40,11 @@ FOLDER_BIT = 0x10
 """In the attributes of an archive's entry; a checkpoint has no folders."""
 
 
-class ForeignCheckpointError(UserError):
+class UnusableCheckpointError(UserError):
+    """A run cannot go on from its checkpoints; it is left as it was."""
+
+
+class ForeignCheckpointError(UnusableCheckpointError):
     """A checkpoint of another run."""
 
 
@@ -70,7 +74,7 @@ def load_checkpoint(
     is_published = path.suffix == ".safetensors"
     read = _load_published(path) if is_published else _load_plain_data(path, map_location)
     try:
-        content = checked_content(read)
+        content = checked_content(read, has_data=map_location != "meta")
     except ValueError as error:
         raise UserError(f"{path}: not a checkpoint of this program ({error})") from None
     found = content["aiayn"]["provenance"]

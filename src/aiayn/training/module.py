@@ -82,11 +82,14 @@ class TranslationModule(LightningModule):
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """Adam with the paper's schedule."""
-        recipe = self._recipe
-        betas = recipe.adam_beta1, recipe.adam_beta2
-        optimizer = torch.optim.Adam(self.parameters(), lr=1.0, betas=betas, eps=recipe.adam_epsilon, fused=True)
+        optimizer = self._adam()
         scheduler = LambdaLR(optimizer, lambda steps_done: self._rate(steps_done + 1))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step", "frequency": 1}}
+
+    def _adam(self) -> torch.optim.Adam:
+        recipe = self._recipe
+        betas = recipe.adam_beta1, recipe.adam_beta2
+        return torch.optim.Adam(self.parameters(), lr=1.0, betas=betas, eps=recipe.adam_epsilon, fused=True)
 
     def _rate(self, step: int) -> float:
         recipe = self._recipe
@@ -225,7 +228,7 @@ class TranslationModule(LightningModule):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Restore the counters; ValueError, TypeError or LookupError if the content is not this module's."""
         check_fit(self, checkpoint["state_dict"])
-        check_optimizer_state(list(self.parameters()), checkpoint["optimizer_states"][0]["state"])
+        check_optimizer_state(self._adam(), checkpoint["optimizer_states"][0])
         own, loops = checkpoint["aiayn"], checkpoint["loops"]["fit_loop"]
         counters = [value for name, value in own["progress"].items() if (name, value) != ("first_loss", None)]
         if not all(isinstance(value, int | float) for value in counters):

@@ -26,7 +26,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.system import files
 from aiayn.system.plugins import note_source
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar, WeightsKeeper
-from aiayn.training.checkpoint_io import load_checkpoint, save_checkpoint
+from aiayn.training.checkpoint_io import UnusableCheckpointError, load_checkpoint, save_checkpoint
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import TranslationModule
 from aiayn.training.patience import Patience
@@ -160,6 +160,9 @@ class TrainingSession:
         """Train, and write a checkpoint of the last step; loggers are not used in a fast_dev_run.
 
         `validate_first` states whether the checkpoint's validation was missed, the same on all ranks.
+
+        Raises:
+            UnusableCheckpointError: training cannot resume from the checkpoint, and has not begun.
         """
         self._missed.is_due = validate_first
         if not self._is_trial:
@@ -167,10 +170,12 @@ class TrainingSession:
         try:
             self._trainer.fit(module, datamodule=batches, ckpt_path=None if resume_from is None else str(resume_from))
         except NOT_RESTORED as error:
-            if resume_from is None or self._counter.has_begun or isinstance(error, UserError):
+            if resume_from is None or self._counter.has_begun:
                 raise
+            if isinstance(error, UserError):
+                raise UnusableCheckpointError(str(error)) from error
             reason = error_line(error)
-            raise UserError(
+            raise UnusableCheckpointError(
                 f"{resume_from}: training cannot resume from this checkpoint ({reason}); restore or remove it"
             ) from error
         self._stop.ignore_more()

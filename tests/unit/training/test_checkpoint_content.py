@@ -88,10 +88,61 @@ def test_weights_of_another_model_do_not_fit(weights: dict[str, torch.Tensor], c
         check_fit(torch.nn.Linear(3, 2), weights)
 
 
-def test_moments_of_another_shape_do_not_fit() -> None:
-    parameters = [WEIGHT]
-    check_optimizer_state(parameters, {0: {"exp_avg": WEIGHT, "exp_avg_sq": WEIGHT, "step": torch.ones(())}})
-    check_optimizer_state(parameters, {})
-    for moment in (WEIGHT.T, "text", None):
-        with pytest.raises(ValueError, match="exp_avg_sq of parameter 0 has another shape"):
-            check_optimizer_state(parameters, {0: {"exp_avg": WEIGHT, "exp_avg_sq": moment}})
+def adam() -> torch.optim.Adam:
+    return torch.optim.Adam([torch.nn.Parameter(WEIGHT.clone())], lr=0.1, betas=(0.9, 0.98), fused=True)
+
+
+def stepped() -> Any:
+    """The state of an optimizer after a step with a schedule."""
+    optimizer = adam()
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (step + 1))
+    optimizer.param_groups[0]["params"][0].grad = WEIGHT
+    optimizer.step()
+    schedule.step()
+    return optimizer.state_dict()
+
+
+def test_the_state_of_an_optimizer_fits_one_of_the_same_settings() -> None:
+    state = stepped()
+    check_optimizer_state(adam(), state)
+    check_optimizer_state(adam(), {**state, "state": {}})  # no parameter had a gradient
+    (group,) = state["param_groups"]
+    flags = [name for name, value in group.items() if isinstance(value, bool)]
+    earlier = {name: value for name, value in group.items() if name not in flags}  # of a version without these
+    check_optimizer_state(adam(), {**state, "param_groups": [{**earlier, "fused": None}]})
+
+
+@pytest.mark.parametrize(
+    "moment", [WEIGHT.T, WEIGHT.long(), WEIGHT.to("meta"), WEIGHT.to_sparse(), "text", None], ids=str
+)
+@pytest.mark.parametrize("name", ["step", "exp_avg", "exp_avg_sq"])
+def test_other_moments_do_not_fit(name: str, moment: Any) -> None:
+    state = stepped()
+    state["state"][0][name] = moment
+    with pytest.raises(ValueError, match=f"the optimizer's {name} of parameter 0 is no tensor of fractions "):
+        check_optimizer_state(adam(), state)
+    del state["state"][0][name]
+    with pytest.raises(ValueError, match=f"the optimizer's {name} of parameter 0 is no tensor of fractions "):
+        check_optimizer_state(adam(), state)
+
+
+@given(VALUES, st.sampled_from([name for name in stepped()["param_groups"][0] if name != "params"]))
+def test_a_setting_of_an_optimizer_is_used_or_refused(value: Any, name: str) -> None:
+    state, optimizer = stepped(), adam()
+    state["param_groups"][0][name] = value
+    try:
+        check_optimizer_state(optimizer, state)
+    except ValueError as error:
+        assert str(error) == f"the optimizer's setting {name} is not that of the configuration"  # noqa: PT017 (it need not be raised)
+        return
+    optimizer.load_state_dict(state)
+    optimizer.param_groups[0]["params"][0].grad = WEIGHT
+    optimizer.step()
+
+
+def test_weights_without_numbers_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "step-0000007.ckpt"
+    torch.save(edited(CONTENT, ("state_dict", "weight"), WEIGHT.to("meta")), path)
+    with pytest.raises(UserError, match=r"\(state_dict.weight is no tensor of numbers\)$"):
+        load_checkpoint(path, provenance=None)
+    assert load_checkpoint(path, provenance=None, map_location="meta")["global_step"] == 7

@@ -1,5 +1,7 @@
 """Errors that commands report in one line instead of a traceback."""
 
+import re
+
 USER_ERROR = 2
 """Exit code of a command or a worker that refuses its words or its configuration."""
 
@@ -14,6 +16,11 @@ _ESCAPES = {code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160
 def printable(text: str) -> str:
     """A text in one line that any stream takes: control characters and lone surrogates become escapes."""
     return text.translate(_ESCAPES).encode(errors="backslashreplace").decode()
+
+
+def shown(text: str) -> str:
+    """A text for a terminal, which files of others may have written: as `printable`, but tabs and line feeds stay."""
+    return re.sub("[^\n\t -~]+", lambda found: printable(found[0]), text)
 
 
 class _OneLineError(Exception):

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from aiayn.errors import shown
 from aiayn.reports.fitting import Fitted, fitted
 from aiayn.reports.grid import Grid
 from aiayn.runs.record import json_text
@@ -172,6 +174,11 @@ FORMATS: Mapping[str, Callable[[Document], str]] = {
 
 
 class _Console(Console):
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Show control characters of texts, which may be those of others, instead of sending them to the terminal."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=shown(segment.text))
+
     def on_broken_pipe(self) -> None:
         """Let the command end as it does for any closed pipe; rich would exit."""
         raise BrokenPipeError
@@ -194,8 +201,8 @@ def print_text(text: str, terminal: Console) -> None:
 
 
 def print_line(text: str, terminal: Console) -> None:
-    """Print text as it is, tabs included, which rich would replace: a command can be copied."""
-    terminal.file.write(f"{text}\n")
+    """Print text with its tabs, which rich would replace: a command can be copied."""
+    terminal.file.write(f"{shown(text)}\n")
 
 
 def print_grid(grid: Grid, terminal: Console) -> None:
@@ -206,7 +213,10 @@ def print_grid(grid: Grid, terminal: Console) -> None:
 
 def rich_tables(grid: Grid, width: int) -> Iterator[Text | Table]:
     """The tables that show a grid in so many columns of the terminal, each below its title."""
-    for part in fitted(grid, width):
+    groups = tuple(tuple(tuple(map(shown, line)) for line in group) for group in grid.groups)
+    for part in fitted(
+        Grid(shown(grid.title), tuple(map(shown, grid.headings)), groups), width
+    ):  # before it is measured
         if part.grid.title:
             yield Text(f"\n{part.grid.title}")
         yield _rich_table(part)

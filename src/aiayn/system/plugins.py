@@ -94,10 +94,12 @@ def create(name: str, *, key: str, base: type[T], given: Mapping[str, Any], own:
         raise UserError(f"{key}={name}: does not define {missing}")
     if twice := ", ".join(given.keys() & own.keys()):
         raise UserError(f"{key}={name}: it is given {twice} in any case; leave it out of its arguments")
+    with refused(f"{key}={name}: its signature"):
+        signature = inspect.signature(kind)
     try:
-        inspect.signature(kind).bind(**given, **own)
+        signature.bind(**given, **own)
     except TypeError as error:
-        takes = ", ".join(inspect.signature(kind).parameters)
+        takes = ", ".join(signature.parameters)
         raise UserError(f"{key}={name}: {error}; it takes {takes}, and is given {', '.join([*given, *own])}") from None
     note_source(kind, f"{key}={name}")
     with refused(f"{key}={name}: its constructor"):

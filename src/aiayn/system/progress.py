@@ -14,6 +14,8 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self, final
 
+from aiayn.errors import shown as shown_text
+
 if TYPE_CHECKING:
     from tqdm import tqdm
 
@@ -77,6 +79,7 @@ def say(line: str) -> None:
     mark_printed()
     if sys.stderr is None:
         return
+    line = shown_text(line)
     if is_terminal():  # which would break a line inside a word
         line = CLEAR + "\n".join(textwrap.wrap(line, _columns(), break_long_words=False, break_on_hyphens=False))
     sys.stderr.write(f"{line}\n")

@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.reports.comparability import comparable_runs
-from aiayn.reports.formats import FORMATS, console, latex_table, latex_text, markdown_table, print_grid, print_text
+from aiayn.reports.formats import (
+    FORMATS,
+    console,
+    latex_table,
+    latex_text,
+    markdown_table,
+    print_grid,
+    print_line,
+    print_text,
+)
 from aiayn.reports.grid import Grid
 from aiayn.reports.tables.table3 import document
 from aiayn.reports.tables.table3_results import report_of
@@ -59,6 +68,23 @@ def test_printing_changes_no_text(text: str) -> None:
     line, *table = printed.getvalue().splitlines()
     assert line == f"{text}\t{text}"
     assert "\n".join(table).count(text) == 3
+
+
+CONTROLS = st.sampled_from(
+    ["\x1b[31m", "\x1b]52;c;eA==\x07", "\x9b2J", "\r", "\x08", "\ud800", "\udce9", "\u2028", "\x00"]
+)
+
+
+@settings(max_examples=40)
+@given(CONTROLS)
+def test_texts_of_others_move_no_cursor(text: str) -> None:
+    with redirect_stdout(io.StringIO()) as printed:
+        print_text(f"a{text}Q", console())
+        print_line(f"a{text}Q", console())
+        print_grid(Grid(f"a{text}Q", (f"<a{text}Q",), (((f"a{text}Q",),),)), console())
+    assert printed.getvalue().encode()
+    assert printed.getvalue().count("Q") == 5  # none is cut off
+    assert not any(ord(each) < 32 or each in "\x7f\x9b\u2028" for each in printed.getvalue().replace("\n", ""))
 
 
 def test_what_latex_knows_by_name_is_named() -> None:

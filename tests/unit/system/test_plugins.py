@@ -57,6 +57,9 @@ class Odd(Mine):
     def value(self):
         raise {"ending": Ending, "closed": GeneratorExit, "broken": OSError}[self.own]
 
+class Unsigned(Mine):
+    __signature__ = 5
+
 class Nowhere(Mine):
     __module__ = "no_such_module"
 
@@ -107,6 +110,7 @@ def test_a_class_gets_what_every_one_is_given_and_its_own_arguments(folder: Path
         ),
         ("Mine", {"given": 1}, "it is given given in any case"),
         ("Raising", {}, "its constructor raised ZeroDivisionError: no parts"),
+        ("Unsigned", {}, "its signature raised TypeError: "),
         ("Ended", {}, "its constructor raised Ending"),
     ],
 )

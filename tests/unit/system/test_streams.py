@@ -1,5 +1,6 @@
 """A closed standard stream changes no exit code: its output is dropped, and no later file takes its descriptor."""
 
+import os
 import subprocess
 import sys
 
@@ -37,3 +38,11 @@ def test_files_and_child_processes_do_not_get_the_descriptor(closed: str) -> Non
 def test_text_for_a_closed_output_is_refused() -> None:
     ended = _run("stdout", sys.executable, "-c", f"{TRANSLATES}; write_lines(['x'])")
     assert ended.stderr.endswith("RunFailedError: standard output is closed; give it a place, as in > out.txt\n")
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8", "en_US.ISO-8859-1"])
+def test_standard_output_shows_any_text(locale: str) -> None:
+    script = r"from aiayn.system.streams import *; allow_any_path(); print('a\ud800\udce9\u2212')"
+    environment = {"LC_ALL": locale, "PATH": os.defpath}
+    shown = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True).stdout
+    assert shown.decode() in (f"a\\ud800\\udce9{minus}\n" for minus in ("−", "\\u2212"))

@@ -79,7 +79,7 @@ def test_every_key_of_the_schema_has_a_meaning(page: str) -> None:
 def test_values_are_shown_with_the_expression_that_they_come_from(page: str) -> None:
     width = compose_command("train").model.d_model
     assert f"| `model.d_model` | integer | `{width}` | `${{scaled:512}}` | " in page
-    assert "| `data.train.source` | any | *required* | " in page
+    assert "| `data.train.source` | text or list or `null` | *required* | " in page
 
 
 def test_every_link_leads_to_a_heading_and_every_table_is_one(page: str) -> None:

@@ -136,6 +136,10 @@ RESUMED: dict[str, tuple[Damage, str]] = {
         edited(lambda content: content["optimizer_states"][0]["param_groups"][0].update(lr="x")),
         f"{{run}}/{LAST}: training cannot resume from this checkpoint (ValueError: the optimizer's setting lr is ",
     ),
+    "no schedule of the learning rate": (
+        edited(lambda content: content.update(lr_schedulers=[])),
+        f"{{run}}/{LAST}: training cannot resume from this checkpoint (ValueError: global_step is not the step of ",
+    ),
     "weights without numbers": (
         each_weight(lambda weight: weight.to("meta")),
         f"{{run}}/{LAST}: not a checkpoint of this program (state_dict.model.embedding.weight is no tensor of ",

@@ -236,6 +236,8 @@ class TranslationModule(LightningModule):
         optimizers = loops["epoch_loop.automatic_optimization.optim_progress"]["optimizer"]
         if optimizers["step"]["total"]["completed"] != checkpoint["global_step"]:
             raise ValueError("global_step is not the number of optimizer steps")
+        if [schedule["last_epoch"] for schedule in checkpoint["lr_schedulers"]] != [checkpoint["global_step"]]:
+            raise ValueError("global_step is not the step of the learning rate's schedule")
         Meter().restore(own["window"], with_losses=True)  # raises here what it would raise later
         self.progress, self._window = Progress(**own["progress"]), own["window"]
         # Lightning counts micro-batches, whose number per step may have changed since the checkpoint.

@@ -92,8 +92,6 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
         raise UserError(f"{unknown[0]}: no such flag; an override has no dashes, as in key=value; see --help")
     if parsed.package and not parsed.cfg:
         raise UserError("--package: chooses what --cfg shows; state --cfg job as well")
-    if parsed.multirun and (parsed.cfg or parsed.info):
-        raise UserError(f"--{'cfg' if parsed.cfg else 'info'}: shows the configuration of one run; leave -m out")
     if nouns and not parsed.help:
         parsed.overrides = _with_noun(verb, [_field(word) for word in parsed.overrides], nouns)
     parsed.overrides = [_at_home(word) for word in parsed.overrides]

@@ -29,8 +29,6 @@ MISTAKES = {
     "train seed=[1": "seed=[1: not key=value as Hydra reads it",
     "train seed=1,2": "seed=1,2: several values need -m",
     "train --cfg": "argument --cfg/-c: expected one argument; see --help",
-    "train -m seed=1,2 --cfg job": "--cfg: shows the configuration of one run; leave -m out",
-    "train -m seed=1,2 --info": "--info: shows the configuration of one run; leave -m out",
     "train --package model": "--package: chooses what --cfg shows; state --cfg job as well",
     "train --config-dir nowhere": "--config-dir nowhere: no such folder",
     "-sc install=tcsh": "-sc install=tcsh: state -sc install=bash, or zsh, or fish",

@@ -39,8 +39,7 @@ def newest_whole_checkpoint(directory: RunDirectory, record: Record) -> tuple[in
     damaged: list[tuple[Path, UserError]] = []
     passed_over: list[Path] = []
     for step, _, path in sorted(found, reverse=True):  # of one step, "step" before "best"
-        with files.reading(path):
-            path.open("rb").close()  # a file that may not be read is not a damaged one
+        files.require_readable(path)
         try:  # reads all and keeps no tensor
             content = load_checkpoint(path, provenance=record.provenance, map_location="meta")
         except ForeignCheckpointError:

@@ -214,9 +214,8 @@ def print_grid(grid: Grid, terminal: Console) -> None:
 def rich_tables(grid: Grid, width: int) -> Iterator[Text | Table]:
     """The tables that show a grid in so many columns of the terminal, each below its title."""
     groups = tuple(tuple(tuple(map(shown, line)) for line in group) for group in grid.groups)
-    for part in fitted(
-        Grid(shown(grid.title), tuple(map(shown, grid.headings)), groups), width
-    ):  # before it is measured
+    escaped = Grid(shown(grid.title), tuple(map(shown, grid.headings)), groups)  # before it is measured
+    for part in fitted(escaped, width):
         if part.grid.title:
             yield Text(f"\n{part.grid.title}")
         yield _rich_table(part)

@@ -223,8 +223,7 @@ def unpacked(folder: Path, name: str) -> Iterator[None]:
         raise UserError(f"{name}: no {ARCHIVE} there; aiayn report ... publish=<folder> writes one")
     if not files.is_file(archive):  # a pipe would wait for its writer
         raise UserError(f"{name}: {ARCHIVE} is not a file; fetch it again")
-    with files.reading(archive):
-        archive.open("rb").close()  # a file that may not be read is not a damaged one
+    files.require_readable(archive)
     with tempfile.TemporaryDirectory(prefix="aiayn-published-") as scratch:
         try:
             with tempfile.TemporaryFile() as plain:

@@ -82,6 +82,12 @@ def reading(path: Path) -> Iterator[None]:
         raise UserError(f"{path}: not text in UTF-8 ({error.reason} at byte {error.start}); restore it") from error
 
 
+def require_readable(path: Path) -> None:
+    """Errors as for `reading`, before a reader that takes a file which may not be read for a damaged one."""
+    with reading(path):
+        path.open("rb").close()
+
+
 def is_utf8(text: str) -> bool:
     """Whether a text can be written as UTF-8; a name of a file that is not has surrogates for its bytes."""
     return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)

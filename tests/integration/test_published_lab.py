@@ -1,8 +1,7 @@
-"""The lab's pages are what its published scores of sentences give, and docs/results.md has their verdicts."""
+"""Published scores: the lab's pages are static and name the commit that recomputes them; others are recomputed."""
 
-import shutil
+import re
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import pytest
 from commands import AIAYN
 
 ROOT = Path(__file__).parents[2]
-RESULTS = Path("docs") / "results.md"
-PUBLISHED = RESULTS.with_suffix("")
+PUBLISHED = Path("docs") / "results"
 LAB = PUBLISHED / "lab"
 STUDIES = {
     "baselines": "lab_baselines",
@@ -21,46 +19,62 @@ STUDIES = {
 }
 """The pre-registered study of each folder."""
 
+COMMIT = "84873cb4"
+"""The code by whose rules the pages of these studies are written."""
 
-def test_every_published_study_is_recomputed() -> None:
-    assert {archive.parent.name for archive in (ROOT / LAB).glob("*/runs.tar.xz")} == set(STUDIES)
-    for folder, study in STUDIES.items():
-        with tarfile.open(ROOT / LAB / folder / "runs.tar.xz") as archive:
-            assert f"runs/registrations/{study}.json" in archive.getnames()
+PAGES = [
+    ("baselines", "hypotheses", "README.md"),
+    ("baselines", "comparison", "comparison.md"),
+    ("capacity", "hypotheses", "README.md"),
+    ("capacity", "table3", "table3.md"),
+    ("overfitting", "hypotheses", "README.md"),
+    ("overfitting", "table3", "table3.md"),
+    ("scaling", "hypotheses", "README.md"),
+]
+"""Folder and report of each page that is made from the archive of its folder."""
 
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("folder", "report", "page"),
-    [
-        ("lab/baselines", "hypotheses", "README.md"),
-        ("lab/baselines", "comparison", "comparison.md"),
-        ("lab/capacity", "hypotheses", "README.md"),
-        ("lab/capacity", "table3", "table3.md"),
-        ("lab/overfitting", "hypotheses", "README.md"),
-        ("lab/overfitting", "table3", "table3.md"),
-        ("lab/scaling", "hypotheses", "README.md"),
-        ("reproductions", "reproductions", "README.md"),
-    ],
+SCORES = re.compile(
+    r"^## (?:Rows|Table 3|BLEU by|PPL by|Settings|Per seed|Runs$).*?(?=^## |\Z)", re.MULTILINE | re.DOTALL
 )
-def test_a_page_is_recomputed_from_the_published_scores(folder: str, report: str, page: str, tmp_path: Path) -> None:
-    published = tmp_path / PUBLISHED / folder
-    shutil.copytree(ROOT / PUBLISHED / folder, published)
-    (published / page).unlink()
-    words = [report, f"from={PUBLISHED / folder}", f"output={PUBLISHED / folder / page}"]
-    subprocess.run([*AIAYN, "report", *words], cwd=tmp_path, check=True)
-    assert (published / page).read_bytes() == (ROOT / PUBLISHED / folder / page).read_bytes()
+"""The parts of a page that no rule of intervals or verdicts changes."""
+
+
+def written(folder: Path, report: str, page: Path) -> str:
+    """The page that a report writes from the archive of a folder."""
+    command = [*AIAYN, "report", report, f"from={folder}", f"output={page}"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    return page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", STUDIES)
+def test_the_archive_of_a_study_has_its_frozen_plan(folder: str) -> None:
+    with tarfile.open(ROOT / LAB / folder / "runs.tar.xz") as archive:
+        assert f"runs/registrations/{STUDIES[folder]}.json" in archive.getnames()
+
+
+@pytest.mark.parametrize("folder", STUDIES)
+def test_static_pages_name_the_commit_that_recomputes_them(folder: str) -> None:
+    reports = {page: report for place, report, page in PAGES if place == folder}
+    for path in (ROOT / LAB / folder).glob("*.md"):
+        _, static, _ = path.read_text(encoding="utf-8").split("\n\n", 2)
+        assert static.startswith("Static since 2026-11-28: ")
+        assert f"ommit {COMMIT} " in static
+        if path.name in reports:
+            command = f"aiayn report {reports.pop(path.name)} from={LAB / folder} output=page.md"
+            assert f"`git checkout {COMMIT}; {command}`" in static
+    assert reports == {}
 
 
 @pytest.mark.long
-def test_the_index_has_the_verdicts_of_the_published_studies(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / LAB, tmp_path / LAB, ignore=shutil.ignore_patterns("*.html"))
-    page = tmp_path / RESULTS
-    text = (ROOT / RESULTS).read_text(encoding="utf-8")
-    before, _, rest = text.partition("<!-- lab -->\n")
-    _, _, after = rest.partition("<!-- end of lab -->")
-    page.write_text(f"{before}<!-- lab -->\n<!-- end of lab -->{after}", encoding="utf-8")
-    script = ROOT / "benchmarks" / "lab_results.py"
-    folders = [str(LAB / folder) for folder in STUDIES]
-    subprocess.run([sys.executable, str(script), str(RESULTS), *folders], cwd=tmp_path, check=True)
-    assert page.read_text(encoding="utf-8") == text
+@pytest.mark.parametrize(("folder", "report", "page"), PAGES)
+def test_the_archive_of_a_study_stays_readable(folder: str, report: str, page: str, tmp_path: Path) -> None:
+    static = SCORES.findall((ROOT / LAB / folder / page).read_text(encoding="utf-8"))
+    assert len(static) >= 3
+    assert SCORES.findall(written(LAB / folder, report, tmp_path / page)) == static
+
+
+@pytest.mark.long
+def test_a_page_without_a_plan_is_recomputed_byte_for_byte(tmp_path: Path) -> None:
+    folder = PUBLISHED / "reproductions"
+    recomputed = written(folder, "reproductions", tmp_path / "page.md")
+    assert recomputed.encode() == (ROOT / folder / "README.md").read_bytes()

@@ -5,7 +5,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from run_files import runs_below
 from studies import NO_PILOTS, STUDY
 from tiny import TINY
 
-import lab_results
 from aiayn.commands.front_end import main
 from aiayn.runs.record import read_record
 from aiayn.runs.registrations import read_registration
@@ -85,37 +83,12 @@ def test_a_study_is_reported_as_it_was_planned(copied: Path, say: Say) -> None:
     assert not (copied / "runs/registrations/mine.looks").exists(), "no look before the end"
 
 
-def test_the_index_of_published_studies_has_verdicts_and_costs(copied: Path, say: Say) -> None:
+def test_a_published_study_names_no_folder_of_its_machine(copied: Path, say: Say) -> None:
     assert say("report", "hypotheses", "study=mine", "publish=published").code == 0
     assert "my_conf" not in Path("published/README.md").read_text(), "commands without folders of their machine"
     with tarfile.open("published/runs.tar.xz") as archive:
         texts = [archive.extractfile(entry).read().decode() for entry in archive]  # type: ignore[union-attr]
     assert not any(str(copied) in text or "my_conf" in text for text in texts), "the frozen plan among them"
-    (claim,) = reported(say)["claims"]
-    page = Path("index.md")
-    page.write_text("before\n<!-- lab -->\nold\n<!-- end of lab -->\nafter\n")
-    root = Path(lab_results.__file__).parents[1]
-    command = [sys.executable, str(root / "benchmarks/lab_results.py"), "index.md", "published"]
-    subprocess.run(command, check=True, timeout=SECONDS)
-    written = page.read_text()
-    assert written.startswith("before\n<!-- lab -->\n")
-    assert written.endswith("\n<!-- end of lab -->\nafter\n")
-    assert "old" not in written
-    cells = ["[published](published/README.md)", claim["statement"], claim["verdict"], f"{claim['power']:.0%}"]
-    assert f"| {' | '.join(cells)} | PPL of rotary < base: −0.030 | " in written
-    assert f"sha256 {read_registration(copied / 'runs', 'mine').sha256[:12]} | 3 of 3, 2 pilots | " in written
-    subprocess.run(command, check=True, timeout=SECONDS)
-    assert page.read_text() == written
-    absolute = [*command[:2], str(page.absolute()), "published"]
-    subprocess.run(absolute, check=True, timeout=SECONDS)
-    assert page.read_text() == written
-    (copied / "torn").mkdir()
-    (copied / "torn/runs.tar.xz").write_bytes(b"torn")
-    for words in (["index.md", "empty"], ["index.md", "torn"], ["nowhere.md", "published"]):
-        refused = subprocess.run([*command[:2], *words], capture_output=True, text=True, timeout=SECONDS, check=False)
-        assert refused.returncode == 2
-        assert "error: " in refused.stderr.splitlines()[-1]
-        assert page.read_text() == written
     said = say("report", "hypotheses", "from=published", "study=ours")
     assert (said.code, said.err) == (2, "aiayn: from=published: study=ours: not in this publication; it has mine\n")
 

@@ -163,7 +163,7 @@ def test_any_value_of_any_key_is_composed_or_refused_in_one_line(drawn: tuple[st
 
 
 @pytest.mark.long
-@few(MANY)
+@few(MANY // 2)  # a refusal composes once for each word, to name the one at fault
 @given(drawn=WORDS)
 def test_many_values_of_any_key_are_composed_or_refused_in_one_line(drawn: tuple[str, list[str]]) -> None:
     check_words(*drawn)

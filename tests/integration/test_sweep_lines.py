@@ -20,10 +20,10 @@ Sweep = Callable[..., list[str]]
 def sweep() -> Sweep:
     """The command line of a sweep over two rows."""
 
-    def words(*overrides: str) -> list[str]:
-        rows = "experiment=table3/base,table3/d_ls0"
+    def words(*overrides: str, rows: str = "table3/base,table3/d_ls0") -> list[str]:
         # Outputs as long as the references need, since a remark on those that are cut is a line more.
-        return [*AIAYN, "train", "-m", rows, *TINY, "decoding.max_extra_length=20", "logger=none", *overrides]
+        always = (f"experiment={rows}", *TINY, "decoding.max_extra_length=20", "logger=none")
+        return [*AIAYN, "train", "-m", *always, *overrides]
 
     return words
 
@@ -71,7 +71,7 @@ def test_ctrl_c_leaves_what_was_done_and_says_what_was_not(tmp_path: Path, sweep
 
 @pytest.mark.long
 def test_a_file_has_plain_lines_of_begin_and_end_and_the_rows(tmp_path: Path, sweep: Sweep) -> None:
-    words = sweep("optimization.learning_rate_factor=1.0,2.0", "experiment=table3/base", "optimization.max_steps=2")
+    words = sweep("optimization.learning_rate_factor=1.0,2.0", "optimization.max_steps=2", rows="table3/base")
     result = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "\x1b" not in result.stderr + result.stdout
     assert "\r" not in result.stderr

@@ -33,6 +33,7 @@ def executed(path: Path, folder: Path) -> NotebookNode:
     client = NotebookClient(
         notebook,
         timeout=SECONDS_A_CELL,
+        iopub_timeout=60,  # a busy machine takes longer for a figure than the 4 s after which outputs are left out
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,

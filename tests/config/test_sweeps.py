@@ -13,6 +13,7 @@ from composed_once import composed
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
+from omegaconf.errors import InterpolationKeyError
 
 from aiayn.builders.architecture import model_cost
 from aiayn.config.compose import compose_command, compose_with_hydra
@@ -20,13 +21,15 @@ from aiayn.config.store import options, sweeps_directory
 from aiayn.config.sweep_schema import Stage
 from aiayn.paper.claims import load_claims
 from aiayn.paper.tables import load_table3
+from aiayn.reports.judgement import FEWEST_SEEDS
 from aiayn.sweep.study import Study, read_study
 
 SEARCH = sweeps_directory() / "search.yaml"
 OWN_IDEA = sweeps_directory() / "own_idea.yaml"
-TABLE3_LAB = [sweeps_directory() / f"table3_lab_{arm}.yaml" for arm in ("capacity", "overfitting")]
-LAB = [*TABLE3_LAB, sweeps_directory() / "lab_scaling.yaml", sweeps_directory() / "lab_baselines.yaml"]
+LAB = sorted(sweeps_directory().glob("lab_*.yaml"))
 STUDIES = [OWN_IDEA, *LAB]
+TO_BE_STATED = {"lab_big": ["optimization.learning_rate_factor=0.7"]}
+"""Words without which a study cannot be composed."""
 FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH, *STUDIES})
 OFF_TABLE = {"depth_width", "heads_dk", "smoothing_dropout", "warmup_rate"}
 OFF_TABLE |= {"attention", "attention_dk", "positions", "extrapolation", "structure", "baselines", "fidelity"}
@@ -46,7 +49,11 @@ def swept(path: Path) -> dict[str, list[str]]:
 
 
 def study(path: Path) -> Study:
-    return read_study(compose_with_hydra("train", [f"sweeps={path.stem}"]).hydra.sweeper)
+    return read_study(compose_with_hydra("train", sweep_words(path)).hydra.sweeper)
+
+
+def sweep_words(path: Path) -> list[str]:
+    return [f"sweeps={path.stem}", *TO_BE_STATED.get(path.stem, [])]
 
 
 def runs(path: Path) -> int:
@@ -95,11 +102,13 @@ def test_every_sweep_composes_as_a_multirun_named_after_its_file(path: Path, mon
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
 def test_every_row_of_a_study_composes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AIAYN_SWEEP", raising=False)
-    multirun = compose_command("train", [f"sweeps={path.stem}"])
+    multirun = compose_command("train", sweep_words(path))
     assert HydraConfig.get().mode is RunMode.MULTIRUN
     assert multirun.identity.sweep == path.stem
-    rows = {row: compose_command("train", [f"sweeps={path.stem}", *words]) for row, words in study(path).rows.items()}
-    assert len({row.identity.hash for row in rows.values()}) == len(rows)
+    rows = [compose_command("train", [*sweep_words(path), *words]) for words in study(path).rows.values()]
+    assert len({row.identity.hash for row in rows}) == len(rows)
+    if path in LAB:  # the last three validations are compared, the last one after all steps
+        assert all(row.optimization.max_steps == 40 * row.optimization.validation_interval for row in rows)
 
 
 def test_the_example_of_a_study_has_rotary_positions() -> None:
@@ -108,16 +117,23 @@ def test_the_example_of_a_study_has_rotary_positions() -> None:
 
 
 def test_the_lab_has_every_row_of_the_paper_and_tests_its_every_claim() -> None:
-    studies = [study(path) for path in TABLE3_LAB]
-    assert {row for each in studies for row in each.rows} - {"base_long"} == {row.id for row in load_table3().rows}
-    claims = [claim.id for each in studies for claim in each.claims]
-    assert sorted({*claims} - {"big_beats_longer_training"}) == sorted(claim.id for claim in load_claims())
+    studies = [study(path) for path in LAB]
+    assert {row for each in studies for row in each.rows} >= {row.id for row in load_table3().rows}
+    assert {claim.id for each in studies for claim in each.claims} >= {claim.id for claim in load_claims()}
 
 
-def test_base_of_the_lab_has_seeds_of_its_own() -> None:
-    for path in LAB:
-        seeds = study(path).seeds
-        assert not {*seeds["base"]} & {seed for row, own in seeds.items() if row != "base" for seed in own}
+def test_a_factor_that_pilots_choose_has_to_be_stated() -> None:
+    with pytest.raises(InterpolationKeyError, match="to_be_stated"):
+        _ = compose_command("train", ["sweeps=lab_big"]).optimization.learning_rate_factor
+
+
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_rows_of_claims_have_five_seeds_and_base_has_seeds_of_its_own(path: Path) -> None:
+    found = study(path)
+    for row in {row for claim in found.claims for row in claim.rows}:
+        assert len(found.seeds[row]) >= FEWEST_SEEDS
+    if found.claims and path in LAB:
+        assert not {*found.seeds["base"]} & {seed for row, own in found.seeds.items() if row != "base" for seed in own}
 
 
 def test_every_value_of_a_group_is_one_of_its_options() -> None:

@@ -16,7 +16,6 @@ hydra:
     seeds: {base: 2, others: 1}
     pilots: {rows: [base], seeds: 2}
     looks: false
-    gates: {}
     claims:
       - id: helps
         statement: Rotary positions are better.

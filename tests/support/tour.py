@@ -89,6 +89,7 @@ RULES = (
     Rule(r"aiayn train (?:-m )?(.*hydra/launcher=slurm.*)", r"aiayn train \1 --cfg job", "needs Slurm: composed only"),
     Rule(r"aiayn train (.*hydra/launcher=ray.*)", r"aiayn train \1 --cfg job", "needs Ray: composed only"),
     Rule(r"(ray|sky|kubectl) .*", None, "needs a cluster"),
+    Rule(r"python benchmarks/lab\.py .*|cd FOLDER/clone|\.venv/bin/aiayn .*", None, "days of idle cores"),
     Rule(
         r"aiayn train -m trainer=gpu trainer\.devices=1,2,4,8 (.*)",
         rf"aiayn train -m trainer=cpu trainer.devices=1,2 \1 data=grammar {TINY}",

@@ -1,6 +1,9 @@
-"""The schema of Hydra's own groups: the sweepers, and the launchers of Slurm and Ray. No field has a default."""
+"""The schema of Hydra's own groups: the sweepers, and the launchers of Slurm and Ray.
 
-from dataclasses import dataclass
+No field has a default but those that a study may leave out.
+"""
+
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -34,10 +37,13 @@ class SweeperConfig:
 
 
 class Stage(StrEnum):
-    """The runs of a pre-registered study: pilots come before the plan is frozen."""
+    """The stages of a pre-registered study: pilots come before the plan is frozen."""
 
     pilots = "pilots"
+    freeze = "freeze"
+    """Freezes the plan and starts no run."""
     runs = "runs"
+    """Freezes the plan, unless it is frozen."""
 
 
 @dataclass
@@ -56,7 +62,8 @@ class RegisteredConfig:
 
     _target_: str = "hydra_plugins.aiayn_sweepers.RegisteredSweeper"
     stage: Stage | None = MISSING
-    """The runs to start, stated on the command line: pilots, or runs, which freezes the plan; null: not stated."""
+    """What to do, stated on the command line: pilots; freeze, which only freezes the plan; or runs, which freezes it
+    first; null: not stated."""
     base: str = text()
     """The row that others are compared with."""
     rows: dict[str, list[str]] = MISSING
@@ -67,10 +74,17 @@ class RegisteredConfig:
     """Runs before the plan is frozen."""
     looks: bool = true_or_false()
     """Whether reports before the last run has finished are allowed; otherwise each one is a deviation from the plan."""
-    gates: dict[str, Any] = MISSING
-    """Conditions without which runs cannot test a claim, by name, as in src/aiayn/paper/claims.yaml."""
     claims: list[Any] = MISSING
-    """Claims of the paper, as in {paper: one_head}, or of the study: id, statement, primary, secondary, gates."""
+    """Claims of the paper, as in {paper: one_head}, or of the study: id, statement, primary, secondary, may_fail,
+    requires; an empty list in a study of pilots alone."""
+    floor: dict[str, Any] | None = None
+    """log_ppl that no model can be expected to go below on this corpus, and why; caps assumed differences."""
+    steps: list[Count] = field(default_factory=list)
+    """Further budgets, after which claims are shown beside those of all steps and never chosen from."""
+    processors: list[str] = field(default_factory=list)
+    """Makes of processor on which runs are no deviation."""
+    power_from: str | None = text_or_null(None)
+    """Folder of a published study whose runs tell the power; null: the pilots do."""
 
 
 @dataclass

@@ -104,9 +104,9 @@ def text() -> Any:
     return field(default_factory=partial(StringNode, MISSING, is_optional=False, flags={"convert": False}))
 
 
-def text_or_null() -> Any:
-    """The same for a text that may be null."""
-    return field(default_factory=partial(StringNode, MISSING, is_optional=True, flags={"convert": False}))
+def text_or_null(default: str | None = MISSING) -> Any:
+    """The same for a text that may be null, and may have a value that stands where none is stated."""
+    return field(default_factory=partial(StringNode, default, is_optional=True, flags={"convert": False}))
 
 
 def is_text(hint: Any) -> bool:

@@ -1,21 +1,22 @@
-"""Which hypotheses about differences the measurements support or contradict, and the power to do so.
+"""Which hypotheses about contrasts of systems the measurements support or contradict, and the power to do so.
 
-A hypothesis is supported by a one-sided test of level 2.5%, that is, where the 95% interval of the difference lies on
-the claimed side; a hypothesis of likeness by two one-sided tests of 5% against its margin (Schuirmann 1987). A claim is
-supported where all of its hypotheses are: such a conjunction needs no correction (Berger 1982). Contradictions are
-corrected over all hypotheses of a table (Holm 1979), since one of them is enough against a claim.
+A hypothesis states the sign of a contrast. It is supported by a one-sided test of level 2.5%, that is, where the 95%
+interval lies on the claimed side; the two contrasts of a claimed likeness are tested at 5% each (Schuirmann 1987). A
+claim is supported where all of its hypotheses are: such a conjunction needs no correction (Berger 1982).
+Contradictions are corrected over all hypotheses of a table (Holm 1979), since one of them is enough against a claim.
+A slope is no trend where a step of it is significantly opposite.
 
 All functions take arrays with leading axes, so that simulated tables are decided by the rule that decides real ones.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from aiayn.evaluation.significance import Floats, difference_errors
+from aiayn.evaluation.significance import Floats, contrast_errors
 
 LEVEL = 0.025
 """Level of a one-sided test; two of them make the 95% interval."""
@@ -23,10 +24,8 @@ LEVEL = 0.025
 EQUIVALENCE_LEVEL = 0.05
 """Level of each of the two one-sided tests of likeness."""
 
-TARGET_POWER = 0.8
-
-MOST_SEEDS = 256
-"""The largest number of seeds that is searched for."""
+STEP_LEVEL = 0.05
+"""Level at which a step of a slope is opposite, after correction over the steps of that slope (Holm)."""
 
 DRAWS = 2000
 """Simulated tables: the standard error of a power of 80% is 0.9%."""
@@ -36,17 +35,16 @@ Booleans = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A claimed difference of two systems, the first minus the second."""
+    """A claimed sign of a contrast."""
 
-    first: int
-    """Index of the system."""
-    second: int
+    weights: Mapping[int, float]
+    """Of systems, by index."""
     sign: int
-    """Claimed sign of the difference, +1 or -1; 0: the two are alike."""
-    margin: float = 0.0
-    """The difference that still counts as alike; only for sign 0."""
+    """Claimed sign of the contrast, +1 or -1."""
+    level: float = LEVEL
+    """Level of the one-sided test that supports it."""
     effect: float = 0.0
-    """The difference that is assumed where power is computed."""
+    """The contrast that is assumed where power is computed."""
     measure: int = 0
     """Index of the measure, such as log PPL or BLEU, whose variances apply to it."""
 
@@ -56,31 +54,23 @@ class Decisions:
     """The outcomes of tests, [..., hypotheses]."""
 
     p_supported: Floats
-    """P-values that are small where the difference is as claimed."""
+    """P-values that are small where the contrast is as claimed."""
     p_contradicted: Floats
-    """P-values that are small where the difference is on the other side, or beyond the margin; uncorrected."""
+    """P-values that are small where the contrast is on the other side; uncorrected."""
     supported: Booleans
     contradicted: Booleans
     """Hypotheses that are contradicted after Holm's correction over all."""
 
 
-def decide(hypotheses: Sequence[Hypothesis], differences: Floats, errors: Floats, freedoms: Floats) -> Decisions:
-    """Test hypotheses, each [..., hypotheses] of differences, standard errors and degrees of freedom.
+def decide(hypotheses: Sequence[Hypothesis], estimates: Floats, errors: Floats, freedoms: Floats) -> Decisions:
+    """Test hypotheses, each [..., hypotheses] of contrasts, standard errors and degrees of freedom.
 
     A hypothesis without a known error (NaN) is neither supported nor contradicted; it counts in the correction.
     """
-    signs, margins = (np.array([getattr(each, name) for each in hypotheses]) for name in ("sign", "margin"))
-    is_likeness = signs == 0
-    distance = np.where(is_likeness, margins - np.abs(differences), signs * differences)
-    # The test against the nearer margin has the larger p-value of the two and decides.
-    p_supported = _tail_probability(distance, errors, freedoms)
-    p_contradicted = _tail_probability(-distance, errors, freedoms)
-    return Decisions(
-        p_supported,
-        p_contradicted,
-        supported=p_supported <= np.where(is_likeness, EQUIVALENCE_LEVEL, LEVEL),
-        contradicted=holm(p_contradicted, LEVEL),
-    )
+    signs, levels = (np.array([getattr(each, name) for each in hypotheses]) for name in ("sign", "level"))
+    p_supported = _tail_probability(signs * estimates, errors, freedoms)
+    p_contradicted = _tail_probability(-signs * estimates, errors, freedoms)
+    return Decisions(p_supported, p_contradicted, p_supported <= levels, holm(p_contradicted, LEVEL))
 
 
 def _tail_probability(values: Floats, errors: Floats, freedoms: Floats) -> Floats:
@@ -88,6 +78,17 @@ def _tail_probability(values: Floats, errors: Floats, freedoms: Floats) -> Float
     with np.errstate(divide="ignore", invalid="ignore"):
         p = stdtr(freedoms, -values / errors)
     return np.where(np.isnan(p), 1.0, p)
+
+
+def lasting(hypotheses: Sequence[Hypothesis], found: Decisions, projected: Decisions) -> Booleans:
+    """Whether projected contrasts exclude 0 on the side of the measured ones, at their level, [..., hypotheses]."""
+    levels = np.array([each.level for each in hypotheses])
+    return np.where(found.contradicted, projected.p_contradicted <= levels, projected.supported)
+
+
+def opposite_steps(sign: int, estimates: Floats, errors: Floats, freedoms: Floats) -> Booleans:
+    """The steps of one slope that are significantly opposite to its claimed sign, each array [..., steps]."""
+    return holm(_tail_probability(-sign * estimates, errors, freedoms), STEP_LEVEL)
 
 
 def holm(p_values: Floats, level: float) -> Booleans:
@@ -112,14 +113,43 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Design:
-    """A plan: hypotheses, the claims that consist of them, and the seeds of each system."""
+class Conjunction:
+    """A claim: hypotheses that all have to be supported."""
 
     hypotheses: Sequence[Hypothesis]
-    claims: Sequence[Sequence[int]]
-    """The hypotheses of each claim, by index."""
+    slopes: Sequence[Sequence[Hypothesis]] = ()
+    """The steps of each slope; none may be significantly opposite."""
+    requires: int | None = None
+    """The claim of the same plan that has to hold too, by index."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """A plan: claims, and the seeds of each system."""
+
+    claims: Sequence[Conjunction]
     seeds: Sequence[int]
     """Number of seeds of each system."""
+    pooled: bool
+    """Whether the variance between seeds is estimated from all systems together."""
+
+    @property
+    def groups(self) -> list[Sequence[Hypothesis]]:
+        """The hypotheses of each claim, then the steps of each slope."""
+        return [claim.hypotheses for claim in self.claims] + [each for claim in self.claims for each in claim.slopes]
+
+    @property
+    def hypotheses(self) -> list[Hypothesis]:
+        """Those of all groups."""
+        return [each for group in self.groups for each in group]
+
+    @property
+    def weights(self) -> Floats:
+        """Of systems, [hypotheses, systems]."""
+        weights = np.zeros((len(self.hypotheses), len(self.seeds)))
+        for number, each in enumerate(self.hypotheses):
+            weights[number, [*each.weights]] = [*each.weights.values()]
+        return weights
 
     def power(self, noises: Sequence[Noise], *, draws: int = DRAWS) -> Floats:
         """The probability that each claim is supported if the assumed effects are true, [claims], by simulation.
@@ -128,54 +158,47 @@ class Design:
             noises: the variances of each measure.
             draws: number of simulated tables.
         """
-        decided = self.simulate(noises, np.random.default_rng(0), draws)
-        return np.array([decided.supported[:, list(claim)].all(axis=-1).mean() for claim in self.claims])
+        shares: Floats = self.reproduced(*self.simulate(noises, np.random.default_rng(0), draws)).mean(axis=0)
+        return shares
 
-    def simulate(self, noises: Sequence[Noise], generator: np.random.Generator, draws: int) -> Decisions:
-        """The decisions in simulated tables, [draws, hypotheses].
+    def reproduced(self, estimates: Floats, errors: Floats, freedoms: Floats) -> Booleans:
+        """The claims that hold, [..., claims], by contrasts, standard errors and degrees of freedom of hypotheses."""
+        ends = np.cumsum([len(group) for group in self.groups])[:-1]
+        columns = [np.split(each, ends, axis=-1) for each in (estimates, errors, freedoms)]
+        count = len(self.claims)
+        of_claims, of_slopes = [each[:count] for each in columns], [each[count:] for each in columns]
+        holds = [
+            decide(claim.hypotheses, *each).supported.all(axis=-1)
+            for claim, *each in zip(self.claims, *of_claims, strict=True)
+        ]
+        slopes = [(number, steps[0].sign) for number, claim in enumerate(self.claims) for steps in claim.slopes]
+        for (number, sign), *each in zip(slopes, *of_slopes, strict=True):
+            holds[number] = holds[number] & ~opposite_steps(sign, *each).any(axis=-1)
+        required = [n if claim.requires is None else claim.requires for n, claim in enumerate(self.claims)]
+        return np.stack([one & holds[other] for one, other in zip(holds, required, strict=True)], axis=-1)
 
-        Each system has a normal deviation of its own, so that hypotheses that share one are correlated; the variance
-        between seeds is estimated anew in every draw, and unknown where no system has two seeds.
+    def simulate(
+        self, noises: Sequence[Noise], generator: np.random.Generator, draws: int
+    ) -> tuple[Floats, Floats, Floats]:
+        """Contrasts, standard errors and degrees of freedom in simulated tables, each [draws, hypotheses].
+
+        Each system has a normal deviation of its own, so that hypotheses that share one are correlated; the variances
+        between seeds are estimated anew in every draw, and unknown where no system has two seeds.
         """
         counts = np.array(self.seeds)
-        first, second, measure = (
-            np.array([getattr(each, name) for each in self.hypotheses]) for name in ("first", "second", "measure")
-        )
-        effects = np.array([each.effect for each in self.hypotheses])
-        differences, errors, freedoms = (np.full((draws, len(effects)), np.nan) for _ in range(3))
+        hypotheses, weights = self.hypotheses, self.weights
+        measure, effects = (np.array([getattr(each, name) for each in hypotheses]) for name in ("measure", "effect"))
+        estimates, errors, freedoms = (np.full((draws, len(effects)), np.nan) for _ in range(3))
         for number, noise in enumerate(noises):
-            of_measure = np.nonzero(measure == number)[0]
+            of = np.nonzero(measure == number)[0]
             spread = np.sqrt(noise.seeds / counts + noise.sentences / 2)
             systems = spread * generator.standard_normal((draws, len(counts)))
-            estimated = noise.seeds * generator.chisquare(np.maximum(counts - 1, 1), (draws, len(counts)))
-            variances = estimated / np.maximum(counts - 1, 1)
-            one, other = first[of_measure], second[of_measure]
-            differences[:, of_measure] = effects[of_measure] + systems[:, one] - systems[:, other]
+            variances = noise.seeds * generator.chisquare(np.maximum(counts - 1, 1), (draws, len(counts)))
+            variances /= np.maximum(counts - 1, 1)
+            estimates[:, of] = effects[of] + systems @ weights[of].T
             if counts.max() > 1:
-                sentences = np.full((draws, len(of_measure)), noise.sentences)
-                errors[:, of_measure], freedoms[:, of_measure] = difference_errors(
-                    variances, counts, one, other, sentences
+                sentences = np.broadcast_to(noise.sentences / 2 * (weights[of] ** 2).sum(axis=-1), (draws, len(of)))
+                errors[:, of], freedoms[:, of] = contrast_errors(
+                    variances, counts, weights[of], sentences, pooled=self.pooled
                 )
-        return decide(self.hypotheses, differences, errors, freedoms)
-
-    def seeds_needed(self, noises: Sequence[Noise], factors: Sequence[float]) -> int | None:
-        """The fewest seeds at which all claims have a power of 80%; None if `MOST_SEEDS` are too few.
-
-        Args:
-            noises: the variances of each measure.
-            factors: the seeds of each system, as a multiple of the returned number.
-        """
-
-        def has_power(count: int) -> bool:
-            seeds = [max(1, round(count * factor)) for factor in factors]
-            return bool((replace(self, seeds=seeds).power(noises) >= TARGET_POWER).all())
-
-        low, high = 1, 2
-        while not has_power(high):
-            low, high = high, 2 * high
-            if high > MOST_SEEDS:
-                return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if has_power(middle) else (middle, high)
-        return high
+        return estimates, errors, freedoms

@@ -1,19 +1,20 @@
 """Differences between trained systems, with the variance between seeds and between sentences estimated apart.
 
-Systems are scored on the same sentences, and a system's score is the mean over its seeds. The variance between seeds
-is estimated from the seeds of all systems together, and beside it from those of the two systems compared; the wider
-interval is used. The variance between sentences is estimated by linear approximation (the delta method): each
-sentence's influence is its contribution to the change of a score. Differences are taken sentence by sentence, so that
-the difficulty of sentences cancels. Seeds that are compared on a finite set of sentences also differ by these
-sentences: this share of the variance between seeds is estimated and not counted twice.
+Systems are scored on the same sentences, and a system's score is the mean over its seeds. A contrast is a weighted sum
+of systems, such as one minus another, or a slope over several. The variance between seeds is estimated from the seeds
+of all systems together (pooled), or from those of each system alone (Welch, for five seeds a system or more). The
+variance between sentences is estimated by linear approximation (the delta method): each sentence's influence is its
+contribution to the change of a score. Contrasts are taken sentence by sentence, so that the difficulty of sentences
+cancels. Seeds that are compared on a finite set of sentences also differ by these sentences: this share of the
+variance between seeds is estimated and not counted twice.
 
 Differences of perplexities are differences of their logarithms, because ratios compare good and weak models alike, and
 because the logarithms of all systems vary alike between seeds.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -167,17 +168,25 @@ class Measured:
     """The variance between seeds from all systems together; None if no system has two seeds."""
 
     def difference(self, first: int, second: int) -> Effect:
-        """The first system minus the second."""
-        estimate = float(self.compared[first] - self.compared[second])
-        if self.noise is None:
+        """The first system minus the second, with the variance between seeds from all systems together."""
+        return self.contrast({first: 1.0, second: -1.0})
+
+    def contrast(self, weights: Mapping[int, float], *, pooled: bool = True) -> Effect:
+        """The weighted sum of some systems.
+
+        Args:
+            weights: of each system, by its index.
+            pooled: whether the variance between seeds is that of all systems together; else that of each system alone.
+        """
+        systems, factors = [*weights], np.array([*weights.values()])
+        estimate = float(factors @ self.compared[systems])
+        seeds = np.array(self.seeds)
+        if self.noise is None or not (pooled or (seeds[systems] > 1).all()):
             return Effect(estimate, None, math.inf)
-        errors, freedoms = difference_errors(
-            self.variances,
-            np.array(self.seeds),
-            np.array([first]),
-            np.array([second]),
-            np.array([self.sentence_variance(first, second)]),
-        )
+        dense = np.zeros((1, len(seeds)))
+        dense[0, systems] = factors
+        sentences = np.array([self.sentence_variance(weights)])
+        errors, freedoms = contrast_errors(self.variances, seeds, dense, sentences, pooled=pooled)
         return Effect(estimate, float(errors[0]), float(freedoms[0]))
 
     def score(self, system: int) -> Effect:
@@ -189,10 +198,17 @@ class Measured:
         variance = share * self.noise.variance + self._beyond_seeds(self.influences[system], share)
         return Effect(estimate, math.sqrt(variance), self.noise.freedom)
 
-    def sentence_variance(self, first: int, second: int) -> float:
-        """Variance of a difference by the sentences, beyond their share of the variance between seeds."""
-        share = 1 / self.seeds[first] + 1 / self.seeds[second]
-        return self._beyond_seeds(self.influences[first] - self.influences[second], share)
+    def sentence_variance(self, weights: Mapping[int, float]) -> float:
+        """Variance of a contrast by the sentences, beyond their share of the variance between seeds."""
+        share = sum(weight**2 / self.seeds[system] for system, weight in weights.items())
+        influences = sum(weight * self.influences[system] for system, weight in weights.items())
+        return self._beyond_seeds(np.asarray(influences), share)
+
+    def with_compared(self, compared: Sequence[Floats]) -> "Measured":
+        """With other values to subtract, those of each system's seeds; influences and their share of variance stay."""
+        noise = _noise_of(compared, 0.0 if self.noise is None else self.noise.sentence_share)
+        means, variances = (np.array([*map(of, compared)]) for of in (np.mean, _variance))
+        return replace(self, compared=means, variances=variances, noise=noise)
 
     def _beyond_seeds(self, influences: Floats, share: float) -> float:
         counted = 0.0 if self.noise is None else share * self.noise.sentence_share
@@ -200,50 +216,37 @@ class Measured:
         return 0.0 if beyond < 0 else beyond  # NaN stays: a system without a finite likelihood
 
 
-FEWEST_OF_OWN = 3
-"""The fewest seeds at which a system's own variance is used beside that of all systems."""
-
-
-def difference_errors(
-    variances: Floats, seeds: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], sentences: Floats
+def contrast_errors(
+    variances: Floats, seeds: NDArray[np.int64], weights: Floats, sentences: Floats, *, pooled: bool
 ) -> tuple[Floats, Floats]:
-    """The standard errors of differences of systems and their degrees of freedom, both [..., differences].
+    """The standard errors of contrasts of systems and their degrees of freedom, both [..., contrasts].
 
-    There are two estimates: by the variance between seeds of all systems together, and, where both systems have
-    `FEWEST_OF_OWN` seeds, by their own variances (Welch). The one with the wider interval is used: the first is wrong
-    where a system varies more than others, the second has few degrees of freedom. The variance by the sentences is
-    estimated from many and leaves the degrees of freedom unchanged.
+    The variance by the sentences is estimated from many and leaves the degrees of freedom unchanged; those of a sum of
+    systems with variances of their own are Satterthwaite's.
 
     Args:
-        variances: between the seeds of each system, [..., systems]; those of systems with one seed, and NaN of systems
-            without finite scores, are not used.
+        variances: between the seeds of each system, [..., systems]; not used of systems with one seed, and of those
+            without finite scores (NaN).
         seeds: number of seeds of each system, [systems]; at least one system has two.
-        first: the first system of each difference, [differences].
-        second: the second system of each difference, [differences].
-        sentences: variance by the sentences, [..., differences].
+        weights: [contrasts, systems].
+        sentences: variance by the sentences, [..., contrasts].
+        pooled: whether one variance is estimated from all systems; else the error of a contrast with a system that has
+            one seed is NaN.
     """
-    is_known = np.isfinite(variances)
-    weights = np.where(is_known, seeds - 1, 0)
-    freedom = weights.sum(axis=-1, keepdims=True)
-    pooled = (np.where(is_known, variances, 0.0) * weights).sum(axis=-1, keepdims=True) / freedom
-    by_all = np.sqrt(pooled * (1 / seeds[first] + 1 / seeds[second]) + sentences)
-    all_freedom = np.broadcast_to(freedom.astype(np.float64), by_all.shape)
-    one, other = variances[..., first] / seeds[first], variances[..., second] / seeds[second]
+    squares = weights**2 / seeds
+    if pooled:
+        is_known = np.isfinite(variances)
+        freedoms = np.where(is_known, seeds - 1, 0)
+        freedom = freedoms.sum(axis=-1, keepdims=True)
+        mean = (np.where(is_known, variances, 0.0) * freedoms).sum(axis=-1, keepdims=True) / freedom
+        by_seeds = mean * squares.sum(axis=-1)
+        return np.sqrt(by_seeds + sentences), np.broadcast_to(freedom.astype(np.float64), by_seeds.shape)
+    own = np.where(seeds > 1, variances, np.nan)[..., None, :]
+    parts = np.where(weights != 0, squares * own, 0.0)
+    by_seeds = parts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        own_freedom = (one + other) ** 2 / (one**2 / weights[..., first] + other**2 / weights[..., second])
-    by_own = np.sqrt(one + other + sentences)
-    have_own = (seeds[first] >= FEWEST_OF_OWN) & (seeds[second] >= FEWEST_OF_OWN) & np.isfinite(own_freedom)
-    is_wider = have_own & (by_own * _t_quantile(own_freedom) > by_all * _t_quantile(all_freedom))
-    return np.where(is_wider, by_own, by_all), np.where(is_wider, own_freedom, all_freedom)
-
-
-def _t_quantile(freedom: Floats) -> Floats:
-    """Student's quantile of 97.5% in the expansion of Cornish and Fisher: to 1% from 3 degrees of freedom on."""
-    z = 1.959963984540054
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result: Floats = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-        result += (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
-    return result
+        own_freedom = by_seeds**2 / (parts**2 / np.maximum(seeds - 1, 1)).sum(axis=-1)
+    return np.sqrt(by_seeds + sentences), np.where(by_seeds == 0, np.inf, own_freedom)
 
 
 def sentence_variance(influences: Floats) -> float:
@@ -307,12 +310,22 @@ def _variance(values: Floats) -> float:
 
 def _noise(compared: Sequence[Floats], influences: Sequence[Floats]) -> SeedNoise | None:
     """The variance from the systems that have two seeds and finite scores."""
-    several = [n for n, each in enumerate(compared) if len(each) > 1 and np.isfinite(each).all()]
+    several = _with_variance(compared)
+    residuals = (influences[n] - influences[n].mean(axis=0) for n in several)
+    share = sum(sentence_variance(each) for of_system in residuals for each in of_system)
+    return _noise_of(compared, share / max(1, sum(len(compared[n]) - 1 for n in several)))
+
+
+def _noise_of(compared: Sequence[Floats], sentence_share: float) -> SeedNoise | None:
+    several = _with_variance(compared)
     freedom = sum(len(compared[n]) - 1 for n in several)
     if not freedom:
         return None
     squares = sum(float(((compared[n] - compared[n].mean()) ** 2).sum()) for n in several)
-    residuals = (influences[n] - influences[n].mean(axis=0) for n in several)
-    share = sum(sentence_variance(each) for of_system in residuals for each in of_system)
     deviations = [float(np.std(compared[n], ddof=1)) for n in several]
-    return SeedNoise(squares / freedom, share / freedom, freedom, min(deviations), max(deviations))
+    return SeedNoise(squares / freedom, sentence_share, freedom, min(deviations), max(deviations))
+
+
+def _with_variance(compared: Sequence[Floats]) -> list[int]:
+    """The systems that have two seeds and finite scores."""
+    return [n for n, each in enumerate(compared) if len(each) > 1 and np.isfinite(each).all()]

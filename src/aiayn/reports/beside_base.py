@@ -25,7 +25,7 @@ from aiayn.reports.comparability import (
     setting_differences,
 )
 from aiayn.reports.comparison import BASE
-from aiayn.reports.judgement import MeasuredRows
+from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.registered import RegisteredStudy, read_registered
 from aiayn.reports.reported_runs import ReportedRun, runs_of
 from aiayn.reports.tables.table3_results import Report, measured_rows

@@ -141,7 +141,9 @@ def _repeated(study: RegisteredStudy) -> Iterator[Deviation]:
 
 
 def _analysis(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Other rules than the plan's."""
+    """Other rules than the plan's; none of a plan that other code judges."""
+    if study.last_of_rules is not None:
+        return
     planned = study.registration.plan.analysis
     for key in {**planned, **ANALYSIS}:
         here, there = (rules.get(key, "not stated") for rules in (ANALYSIS, planned))
@@ -168,10 +170,18 @@ def _origins(study: RegisteredStudy) -> Iterator[Deviation]:
 
 
 def _machines(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Other packages and machines than the pilots' or, without pilots, than those of most runs; a line each."""
+    """Other packages and machines than the pilots' or, without pilots, than those of most runs; a line each.
+
+    Machines with a processor that the plan names are no deviation.
+    """
     pilots, records = study.registration.pilots, [run.record for run in study.finished]
     yield from _differing(Kind.packages, [pilot.versions for pilot in pilots], map(package_versions, records))
-    machines = ({"machine": text} for record in records if (text := hardware_text(record)))
+    allowed = study.registration.plan.terms.processors
+    machines = [
+        {"machine": text}
+        for record in records
+        if (text := hardware_text(record)) and not any(processor in text for processor in allowed)
+    ]
     yield from _differing(Kind.hardware, [{"machine": pilot.hardware} for pilot in pilots if pilot.hardware], machines)
 
 

@@ -10,18 +10,18 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
 from aiayn.paper.claims import Metric
 from aiayn.reports.budgets import budget_remarks
-from aiayn.reports.claim_grids import DECIMALS, claim_grids, effect_remarks, interval_remarks, untested_remarks
+from aiayn.reports.claim_grids import DECIMALS, RULE_REMARKS, claim_grids, untested_remarks
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.deviations import Deviation, Kind, deviations_of, named_runs
 from aiayn.reports.formats import Document
-from aiayn.reports.gates import convergence_remarks, curves_of
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, decimals_for, with_deviation
 from aiayn.reports.publication import show_or_pack
 from aiayn.reports.registered import RegisteredStudy, read_registered, seeds_in
 from aiayn.reports.run_facts import origin_remarks, seed_grid
+from aiayn.reports.verdicts import Verdict
 from aiayn.runs.public import public_command
-from aiayn.runs.registrations import FOLDER, read_looks, record_look
+from aiayn.runs.registrations import FOLDER, StudyTerms, read_looks, record_look
 
 
 def report_hypotheses(config: ReportConfig, output: Path | None) -> RegisteredStudy:
@@ -48,7 +48,8 @@ def document(study: RegisteredStudy) -> Document:
         written=f"Written by `aiayn report hypotheses study={study.name}` from the records of the runs.",
         grids=[
             _rows(study),
-            *claim_grids(study.claims, claimant="the study", assumed="assumed"),
+            *claim_grids(study.claims, claimant="the study", stated="stated"),
+            *_at_other_budgets(study),
             _plan(study),
             *_deviations(deviations),
             *([seed_grid(study.finished, "dev")] if study.finished else []),
@@ -61,7 +62,7 @@ def document(study: RegisteredStudy) -> Document:
         lead=_lead(study, deviations),
         remarks_title="Conditions and remarks",
         runs=[run.path for run in study.finished],
-        schema="hypotheses/1",
+        schema="hypotheses/2",
         content=_content(study, deviations),
     )
 
@@ -105,6 +106,7 @@ def _plan(study: RegisteredStudy) -> Grid:
         "pilots": ", ".join(f"{row} {len(runs)}" for row, runs in registration.plan.pilots.items()) or "none",
         "looks": f"{'allowed' if registration.plan.looks else 'none allowed'}; {looks} recorded",
         "variance": _variance(study),
+        **dict(_terms(registration.plan.terms)),
         "analysis": ", ".join(
             f"{name.replace('_', ' ')} {value}" for name, value in registration.plan.analysis.items()
         ),
@@ -112,13 +114,31 @@ def _plan(study: RegisteredStudy) -> Grid:
     return Grid("The plan", ("<fact", "<value"), (tuple(facts.items()),))
 
 
+def _terms(terms: StudyTerms) -> Iterator[tuple[str, str]]:
+    if terms.floor is not None:
+        yield "floor", f"log PPL {terms.floor.log_ppl}: {terms.floor.why}"
+    if terms.steps:
+        yield "further budgets", ", ".join(f"{steps:,} steps" for steps in terms.steps)
+    if terms.processors:
+        yield "processors", ", ".join(terms.processors)
+    if terms.power_from is not None:
+        yield "power from", terms.power_from
+
+
+def _at_other_budgets(study: RegisteredStudy) -> Iterator[Grid]:
+    """The claims after fewer steps, which are shown beside those of all and never chosen from."""
+    for steps in study.registration.plan.terms.steps:
+        yield from claim_grids(
+            study.claims_at(steps), claimant="the study", stated="stated", beside=f" after {steps:,} steps only"
+        )[:2]
+
+
 def _variance(study: RegisteredStudy) -> str:
-    """The standard deviation between the pilots' seeds, in words."""
-    if study.noises is None:
-        return "unknown: without pilots no power was computed"
-    parts = (
-        f"{math.sqrt(noise.seeds):.{DECIMALS[metric] + 1}f} {metric.compared}" for metric, noise in study.noises.items()
-    )
+    """The standard deviation between seeds that power was computed with, in words."""
+    noises = study.registration.noises
+    if noises is None:
+        return "unknown: no power was computed"
+    parts = (f"{math.sqrt(noise.seeds):.{DECIMALS[metric] + 1}f} {metric.compared}" for metric, noise in noises.items())
     return f"standard deviation between seeds, upper bound: {' and '.join(parts)}"
 
 
@@ -135,23 +155,27 @@ def _remarks(study: RegisteredStudy, deviations: Sequence[Deviation]) -> Iterato
         run = study.finished[0]
         facts = {**run.conditions, "fidelity": run.record.fidelity, **run.dev_conditions}
         yield ", ".join(f"{key} {value}" for key, value in facts.items())
-    yield (
-        'power: the probability of "reproduced" if the assumed effects are true, as computed when the plan was frozen; '
-        "without pilots, computed from these runs"
-    )
-    yield (
-        "claims are tested on log PPL unless a comparison names BLEU, at 2.5% one-sided (likeness: at 5% against each "
-        "margin); contradictions are corrected over all primary comparisons (Holm); a claim is tested when all its "
-        "planned runs are in"
-    )
-    if study.finished:
-        noises = {metric: noise for metric in Metric if (noise := study.measured.by(metric).noise) is not None}
-        yield from interval_remarks(noises, {row: len(runs) for row, runs in study.rows.items()})
-        yield from effect_remarks(study.claims, study.measured, study.registration.plan.base)
-        yield from budget_remarks({row: runs[0] for row, runs in study.rows.items()}, study.registration.plan.base)
-        yield from convergence_remarks(
-            [judged.claim for judged in study.claims], curves_of(study.rows), study.registration.plan.base
+    if study.last_of_rules is not None:
+        yield (
+            "verdicts: none, since the plan was frozen by other rules than those of this code; commit "
+            f"{study.last_of_rules} judges its claims"
         )
+        return
+    yield 'power: the probability of "reproduced" if the assumed effects are true, as computed when the plan was frozen'
+    yield from RULE_REMARKS
+    yield (
+        "log PPL of claims: mean of the last three validations; scores of rows, BLEU and the variance by sentences: of "
+        "the final evaluation; 95% intervals: with the variance between the seeds of each row (Welch), paired by "
+        "sentence; a claim is tested when all its planned runs are in"
+    )
+    for steps in study.registration.plan.terms.steps:
+        yield f"after {steps:,} steps the last validations cover a larger share of the steps; no verdict rests on them"
+        reproduced = {each.claim.id for each in study.claims if each.verdict is Verdict.reproduced}
+        for judged in study.claims_at(steps):
+            if judged.verdict is Verdict.reproduced and judged.claim.id not in reproduced:
+                yield f"{judged.claim.id}: at {steps:,} steps only"
+    if study.finished:
+        yield from budget_remarks({row: runs[0] for row, runs in study.rows.items()}, study.registration.plan.base)
     yield from untested_remarks(study.claims)
 
 
@@ -178,5 +202,6 @@ def _content(study: RegisteredStudy, deviations: Sequence[Deviation]) -> dict[st
             {"run": each.name, "row": each.row, "seed": each.seed, "state": each.state or each.change or "in"}
             for each in study.planned
         ],
-        "noises": {metric.value: asdict(noise) for metric, noise in (study.noises or {}).items()},
+        "noises": {metric.value: asdict(noise) for metric, noise in (registration.noises or {}).items()},
+        "last_of_rules": study.last_of_rules,
     }

@@ -1,59 +1,43 @@
-"""Claims judged: gates, tests, power, and the seeds needed for a decision."""
+"""Claims judged: what can be tested, the tests, and what may be said beside a verdict."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, Design, Hypothesis, Noise, decide
-from aiayn.evaluation.significance import Effect, Measured, Measurements, measure, sentence_columns
+from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, LEVEL, Hypothesis, decide, lasting, opposite_steps
+from aiayn.evaluation.significance import Effect
 from aiayn.paper.claims import Claim, Comparison, Metric
-from aiayn.reports.gates import Curves, failed_gate
-from aiayn.reports.reported_runs import ReportedRun
-from aiayn.reports.verdicts import OPEN, Verdict, verdict_of
+from aiayn.reports.measured import MeasuredRows
+from aiayn.reports.verdicts import DECIDED, OPEN, Verdict, verdict_of
 
-POWER_CONFIDENCE = 0.8
-"""One-sided confidence of the upper bound of the variance between seeds, with which power is computed."""
+FEWEST_SEEDS = 5
+"""The fewest seeds of a row of a study's claim: its variance between seeds is its own."""
 
-Noises = Mapping[Metric, Noise]
-"""The variances that power is computed with, by metric."""
+LEARNED_SHARE = 0.5
+"""A row has learned if its BLEU is at least this share of base's."""
+
+LEAST_BLEU = 1.0
+"""Base has learned if its BLEU is at least this."""
 
 
 @dataclass(frozen=True)
-class MeasuredRows:
-    """The measurements of the rows with finished runs."""
+class Rules:
+    """How a table is judged."""
 
-    measured: Measurements | None
-    """None if there are none."""
-    places: Mapping[str, int]
-    """The index of each row among the measured systems, by row id."""
+    base: str
+    """The row that others are compared with."""
+    pooled: bool
+    """Whether the variance between seeds is that of all rows together; else each row's own."""
+    fewest_seeds: int = 2
+    """The fewest seeds of each row of a claim; with a pooled variance, of some row."""
+    floor: float | None = None
+    """The log PPL below which no model can be expected on this corpus; None: unknown."""
 
-    @classmethod
-    def of(cls, rows: Mapping[str, Sequence[ReportedRun]]) -> Self:
-        """The measurements on dev of rows with finished runs; UserError if the scores of sentences cannot be read."""
-        systems = [[sentence_columns(run.sentences("dev")) for run in runs] for runs in rows.values()]
-        return cls(measure(systems) if systems else None, {row: n for n, row in enumerate(rows)})
 
-    def by(self, metric: Metric) -> Measured:
-        """The measurements of one metric; there are finished runs."""
-        found: Measured = getattr(self.measured, metric)
-        return found
-
-    def has(self, rows: Sequence[str]) -> bool:
-        """Whether all these rows have finished runs."""
-        return self.places.keys() >= set(rows)
-
-    def difference(self, metric: Metric, first: str, second: str) -> Effect | None:
-        """The first row minus the second; None if one of them has no finished run."""
-        if not self.has([first, second]):
-            return None
-        return self.by(metric).difference(self.places[first], self.places[second])
-
-    def seeds(self, row: str) -> int:
-        """The number of finished runs of a row."""
-        return self.by(Metric.ppl).seeds[self.places[row]] if row in self.places else 0
+STUDY = Rules("base", pooled=False, fewest_seeds=FEWEST_SEEDS)
+"""Of pre-registered studies, but for their base and floor."""
 
 
 @dataclass(frozen=True)
@@ -62,24 +46,30 @@ class JudgedComparison:
 
     comparison: Comparison
     effect: Effect | None
-    """The first row minus the second; None if one of them has no finished run."""
+    """The contrast; None if one of its rows has no finished run."""
     verdict: Verdict
     p_supported: float | None
     """One-sided p-value of the claim; None where it was not tested."""
     p_contradicted: float | None
     """One-sided p-value of the contradiction before Holm's correction; None where it was not tested."""
+    lasts: bool | None = None
+    """Whether the contrast that the curves lead to still excludes 0 on the same side; None if unknown."""
+    is_smaller: bool = False
+    """Whether the interval excludes the stated effect, on the side of a smaller one."""
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
         return {
             "metric": self.comparison.metric.value,
-            "rows": list(self.comparison.rows),
-            "within": self.comparison.within,
-            "assumed_effect": self.comparison.effect,
-            "difference": None if self.effect is None else self.effect.plain(),
+            "weights": dict(self.comparison.weights),
+            "claimed": self.comparison.text,
+            "stated_effect": self.comparison.effect,
+            "contrast": None if self.effect is None else self.effect.plain(),
             "verdict": self.verdict.value,
             "p_supported": self.p_supported,
             "p_contradicted": self.p_contradicted,
+            "lasts": self.lasts,
+            "is_smaller": self.is_smaller,
         }
 
 
@@ -92,11 +82,24 @@ class JudgedClaim:
     reason: str
     """Why it was not tested; empty if it was."""
     power: float | None
-    """The probability of "reproduced" if the assumed effects are true; None if the variances are unknown."""
-    seeds_needed: int | None
-    """Seeds of each row for a power of 80%; None for a decided claim, and if more than `MOST_SEEDS` are needed."""
+    """The probability of "reproduced" if the assumed effects are true; None if no plan computed it."""
     primary: tuple[JudgedComparison, ...]
     secondary: tuple[JudgedComparison, ...]
+    opposite_steps: tuple[str, ...] = ()
+    """Steps of a slope that are significantly opposite, as in "c_n8 after base"."""
+
+    @property
+    def is_closing(self) -> bool | None:
+        """Whether a decided claim is not shown to outlast the budget; None if it is not decided, or this is unknown."""
+        if self.verdict is Verdict.reproduced:
+            known = [each.lasts for each in self.primary]
+        elif self.verdict is Verdict.contradicted:
+            known = [each.lasts for each in self.primary if each.verdict is Verdict.contradicted]
+        else:
+            return None
+        if None in known:
+            return None
+        return not (all(known) if self.verdict is Verdict.reproduced else any(known))
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -106,40 +109,19 @@ class JudgedClaim:
             "verdict": self.verdict.value,
             "reason": self.reason or None,
             "power": self.power,
-            "seeds_needed": self.seeds_needed,
+            "closing": self.is_closing,
+            "opposite_steps": list(self.opposite_steps),
             "primary": [each.plain() for each in self.primary],
             "secondary": [each.plain() for each in self.secondary],
         }
 
 
-def own_noises(rows: MeasuredRows, base: str) -> Noises | None:
-    """The variances of the measured rows themselves, for power where no pilots were run; None without two seeds."""
-    if rows.measured is None or rows.by(Metric.ppl).noise is None:
-        return None
-    return {metric: _noise(rows.by(metric), rows.places.get(base)) for metric in Metric}
-
-
-def _noise(measured: Measured, base: int | None) -> Noise:
-    """The variances of one metric, with the upper bound of that between seeds.
-
-    With base alone, two systems are assumed to differ from sentence to sentence as much as two seeds.
-    """
-    assert measured.noise is not None
-    others = [place for place in range(len(measured.seeds)) if place != base]
-    if base is None or not others:
-        sentences = 2 * measured.noise.sentence_share
-    else:
-        sentences = float(np.median([measured.sentence_variance(place, base) for place in others]))
-    return Noise(measured.noise.upper_variance(POWER_CONFIDENCE), sentences)
-
-
 def judge_claims(
     claims: Sequence[Claim],
     rows: MeasuredRows,
-    curves: Curves,
+    rules: Rules,
     *,
-    base: str,
-    noises: Noises | None,
+    projected: MeasuredRows | None = None,
     powers: Mapping[str, float | None] | None = None,
     lacking: Callable[[Claim], str] = lambda _: "",
 ) -> tuple[JudgedClaim, ...]:
@@ -148,128 +130,223 @@ def judge_claims(
     Args:
         claims: all claims of the table; Holm's correction is over all their primary comparisons, tested or not.
         rows: the measurements.
-        curves: perplexity on dev of the measured rows, for gates.
-        base: the row that most claims compare with.
-        noises: the variances for power, as known before the runs; None: those of the runs themselves.
-        powers: the power of each claim by id, as computed before the runs. Where it is None, power is computed from
-            `noises` and the seeds of the runs.
+        rules: how they are judged.
+        projected: the measurements that the curves lead to; None: unknown.
+        powers: the power of each claim by id, as computed before the runs; None: no plan computed it.
         lacking: why a claim's runs do not suffice yet; empty: it has all planned ones.
     """
-
-    def reason(claim: Claim) -> str:
-        return lacking(claim) or _reason(claim, rows, curves, base)
-
-    reasons = [reason(claim) for claim in claims]
-    noises = own_noises(rows, base) if noises is None else noises
-    seeds = {row: rows.seeds(row) for row in rows.places}
-    known = [None if powers is None else powers[claim.id] for claim in claims]
-    if None in known:  # also in a study without pilots
-        computed = power_of(claims, seeds, noises)
-        known = [own if power is None else power for power, own in zip(known, computed, strict=True)]
-    of_rows = [[not reason] * len(claim.primary) for claim, reason in zip(claims, reasons, strict=True)]
-    primary = judge_comparisons([claim.primary for claim in claims], rows, of_rows)
-    also = [
-        [not failed and not reason(replace(claim, primary=(each,))) for each in claim.secondary]
-        for claim, failed in zip(claims, reasons, strict=True)
+    reasons = [lacking(claim) or untestable(claim.rows, rows, rules, may_fail=claim.may_fail) for claim in claims]
+    verdicts = {judged.claim.id: judged.verdict for judged in _judged(claims, rows, rules, reasons, projected, powers)}
+    reasons = [
+        reason or (_requirement(claim.requires, verdicts) if claim.requires is not None else "")
+        for claim, reason in zip(claims, reasons, strict=True)
     ]
-    secondary = judge_comparisons([claim.secondary for claim in claims], rows, also)
-    judged = []
-    for n, claim in enumerate(claims):
-        supported = [each.verdict is Verdict.reproduced for each in primary[n]]
-        contradicted = [each.verdict is Verdict.contradicted for each in primary[n]]
-        verdict = verdict_of(supported, contradicted, is_tested=not reasons[n], power=known[n])
-        needed = seeds_for(claim, seeds, base, noises) if verdict in OPEN and noises else None
-        judged.append(JudgedClaim(claim, verdict, reasons[n], known[n], needed, primary[n], secondary[n]))
-    return tuple(judged)
+    return tuple(_judged(claims, rows, rules, reasons, projected, powers))
 
 
-def _reason(claim: Claim, rows: MeasuredRows, curves: Curves, base: str) -> str:
-    missing = [row for row in claim.rows if row not in rows.places]
-    if missing:
+def _requirement(required: str, verdicts: Mapping[str, Verdict]) -> str:
+    if verdicts.get(required) is Verdict.reproduced:
+        return ""
+    return f"{required} is not reproduced, so that there is no effect to compare a likeness with"
+
+
+def untestable(names: Collection[str], rows: MeasuredRows, rules: Rules, *, may_fail: bool) -> str:
+    """Why rows cannot be compared, in words; empty if they can.
+
+    A run without a finite score leaves its row without a mean, whether it may fail or not.
+
+    Args:
+        names: the rows.
+        rows: the measurements.
+        rules: how they are judged.
+        may_fail: whether rows that learn badly are compared all the same.
+    """
+    if missing := [row for row in names if row not in rows.places]:
         return f"no finished run of {', '.join(missing)}"
     if rows.by(Metric.ppl).noise is None:
         return "no row has two seeds, so the variation between seeds is unknown"
-    return failed_gate(claim, curves, base)
+    few = [f"{row} has {rows.seeds(row)}" for row in names if not rules.pooled and rows.seeds(row) < rules.fewest_seeds]
+    if few:
+        return f"at least {rules.fewest_seeds} seeds of each row are needed: {', '.join(few)}"
+    ends = rows.compared(Metric.ppl)
+    if lost := [row for row in names if not np.isfinite(ends[row])]:
+        return f"training failure: no finite log PPL at the end of a run of {', '.join(lost)}"
+    return "" if may_fail else training_failures(names, rows, rules.base)
+
+
+def training_failures(names: Collection[str], rows: MeasuredRows, base: str) -> str:
+    """The rows that have not learned, in words."""
+    bleu = rows.compared(Metric.bleu)
+    if base not in bleu:
+        return ""
+    if not bleu[base] >= LEAST_BLEU:
+        return f"training failure: {base} has {bleu[base]:.1f} BLEU"
+    failed = [f"{row} has {bleu[row]:.1f} BLEU" for row in names if not bleu[row] >= LEARNED_SHARE * bleu[base]]
+    return f"training failure: {', '.join(failed)}, {base} {bleu[base]:.1f}" if failed else ""
+
+
+def _judged(
+    claims: Sequence[Claim],
+    rows: MeasuredRows,
+    rules: Rules,
+    reasons: Sequence[str],
+    projected: MeasuredRows | None,
+    powers: Mapping[str, float | None] | None,
+) -> list[JudgedClaim]:
+    of_rows = [[not reason] * len(claim.primary) for claim, reason in zip(claims, reasons, strict=True)]
+    primary = judge_comparisons([claim.primary for claim in claims], rows, rules, of_rows, projected)
+    also = [
+        [not reason and not untestable(each.rows, rows, rules, may_fail=claim.may_fail) for each in claim.secondary]
+        for claim, reason in zip(claims, reasons, strict=True)
+    ]
+    secondary = judge_comparisons([claim.secondary for claim in claims], rows, rules, also, None)
+    judged = []
+    for claim, reason, of_claim, further in zip(claims, reasons, primary, secondary, strict=True):
+        opposite = () if reason else tuple(_opposite_steps(claim.primary, rows, rules))
+        power = None if powers is None else powers.get(claim.id)
+        verdict = verdict_of(
+            [each.verdict is Verdict.reproduced for each in of_claim],
+            [each.verdict is Verdict.contradicted for each in of_claim],
+            is_tested=not reason,
+            is_monotone=not opposite,
+            power=power,
+        )
+        judged.append(JudgedClaim(claim, verdict, reason, power, of_claim, further, opposite))
+    return judged
 
 
 def judge_comparisons(
-    comparisons: Sequence[Sequence[Comparison]], rows: MeasuredRows, tested: Sequence[Sequence[bool]]
+    comparisons: Sequence[Sequence[Comparison]],
+    rows: MeasuredRows,
+    rules: Rules,
+    tested: Sequence[Sequence[bool]],
+    projected: MeasuredRows | None,
 ) -> list[tuple[JudgedComparison, ...]]:
     """The comparisons of each claim, tested together.
 
     Args:
         comparisons: the comparisons of each claim.
         rows: the measurements.
+        rules: how they are judged.
         tested: whether each comparison is tested; the others count in the correction.
+        projected: the measurements that the curves lead to; None: unknown.
     """
     family = [
         (each, is_tested)
         for pair in zip(comparisons, tested, strict=True)
         for each, is_tested in zip(*pair, strict=True)
     ]
-    effects = [rows.difference(each.metric, *each.rows) for each, _ in family]
+    effects = [_effect(each, rows, rules) for each, _ in family]
     known = [effect if is_tested else None for effect, (_, is_tested) in zip(effects, family, strict=True)]
-    values, errors, freedoms = (
-        np.array([np.nan if each is None or each.error is None else getattr(each, name) for each in known])
-        for name in ("estimate", "error", "freedom")
-    )
-    found = decide([_hypothesis(each, {}) for each, _ in family], values, errors, freedoms)
-    judged = iter(
-        JudgedComparison(
-            comparison=each,
-            effect=_as_tested(effects[n], each),
-            verdict=verdict_of([found.supported[n]], [found.contradicted[n]], is_tested=is_tested, power=None),
+    values, errors, freedoms = _columns(known)
+    hypotheses = [hypothesis(each) for each, _ in family]
+    found = decide(hypotheses, values, errors, freedoms)
+    late = [None if projected is None else _effect(each, projected, rules) for each, _ in family]
+    lasts = lasting(hypotheses, found, decide(hypotheses, *_columns(late)))
+
+    def judged(n: int, comparison: Comparison, is_tested: bool) -> JudgedComparison:
+        verdict = verdict_of([found.supported[n]], [found.contradicted[n]], is_tested=is_tested)
+        effect = effects[n]
+        is_smaller = effect is not None and verdict in (Verdict.reproduced, *OPEN)
+        return JudgedComparison(
+            comparison=comparison,
+            effect=effect,
+            verdict=verdict,
             p_supported=float(found.p_supported[n]) if is_tested else None,
             p_contradicted=float(found.p_contradicted[n]) if is_tested else None,
+            lasts=bool(lasts[n]) if verdict in DECIDED and _is_projected(comparison, late[n]) else None,
+            is_smaller=is_smaller and _is_smaller(comparison, effect, rows, rules),
         )
-        for n, (each, is_tested) in enumerate(family)
+
+    each_judged = iter([judged(n, each, is_tested) for n, (each, is_tested) in enumerate(family)])
+    return [tuple(next(each_judged) for _ in claimed) for claimed in comparisons]
+
+
+def _columns(effects: Sequence[Effect | None]) -> tuple[Any, Any, Any]:
+    """Estimates, errors and degrees of freedom, NaN where no error is known."""
+    values, errors, freedoms = (
+        np.array([np.nan if each is None or each.error is None else getattr(each, name) for each in effects])
+        for name in ("estimate", "error", "freedom")
     )
-    return [tuple(next(judged) for _ in claimed) for claimed in comparisons]
+    return values, errors, freedoms
 
 
-def _as_tested(effect: Effect | None, comparison: Comparison) -> Effect | None:
-    """The difference with the interval that decides: likeness is reproduced where the 90% one is within the margin."""
-    if effect is None or comparison.within is None:
-        return effect
-    return replace(effect, confidence=1 - 2 * EQUIVALENCE_LEVEL)
+def hypothesis(comparison: Comparison, places: Mapping[str, int] | None = None, effect: float = 0.0) -> Hypothesis:
+    """The hypothesis of a comparison.
 
-
-def _hypothesis(comparison: Comparison, places: Mapping[str, int]) -> Hypothesis:
-    """The hypothesis of a comparison; rows without a place have 0, for tests that need no place."""
-    first, second = (places.get(row, 0) for row in comparison.rows)
-    measure = list(Metric).index(comparison.metric)
-    return Hypothesis(first, second, comparison.sign, comparison.within or 0.0, comparison.effect, measure)
-
-
-def power_of(claims: Sequence[Claim], seeds: Mapping[str, int], noises: Noises | None) -> list[float | None]:
-    """The power of each claim with these seeds of each row; None where a row has no seed or no variance is known."""
-    if noises is None:
-        return [None] * len(claims)
-    places = {row: n for n, row in enumerate(seeds)}
-    have = [n for n, claim in enumerate(claims) if places.keys() >= set(claim.rows)]
-    design = _design([claims[n] for n in have], places, list(seeds.values()))
-    powers = dict(zip(have, design.power([noises[metric] for metric in Metric]), strict=True)) if have else {}
-    return [float(powers[n]) if n in powers else None for n in range(len(claims))]
-
-
-def _design(claims: Sequence[Claim], places: Mapping[str, int], seeds: Sequence[int]) -> Design:
-    hypotheses = [_hypothesis(each, places) for each in chain.from_iterable(claim.primary for claim in claims)]
-    numbers = iter(range(len(hypotheses)))
-    return Design(hypotheses, [[next(numbers) for _ in claim.primary] for claim in claims], seeds)
-
-
-def seeds_for(claim: Claim, seeds: Mapping[str, int], base: str, noises: Noises) -> int | None:
-    """Seeds of each row for a power of 80%; base keeps its present multiple of the other rows' seeds.
-
-    The number applies to all rows of the table: the variance between seeds is estimated from them together.
+    Args:
+        comparison: the comparison.
+        places: the index of each row; None for a test of a contrast that is computed already.
+        effect: the contrast that is assumed where power is computed.
     """
-    factor, names = multiple_of_base(claim, seeds, base), list(dict.fromkeys((*seeds, *claim.rows)))
-    design = _design([claim], {row: n for n, row in enumerate(names)}, [2] * len(names))
-    factors = [factor if row == base else 1.0 for row in names]
-    return design.seeds_needed([noises[metric] for metric in Metric], factors)
+    level = LEVEL if comparison.alike is None else EQUIVALENCE_LEVEL
+    weights = {} if places is None else {places[row]: weight for row, weight in comparison.weights.items()}
+    return Hypothesis(weights, comparison.metric.sign, level, effect, list(Metric).index(comparison.metric))
 
 
-def multiple_of_base(claim: Claim, seeds: Mapping[str, int], base: str) -> float:
-    """The seeds of base for each seed of the claim's other rows, at least 1; 1 if the claim is not about base."""
-    others = [seeds[row] for row in claim.rows if row != base]
-    return max(1.0, seeds[base] / max(1, *others)) if base in claim.rows and others else 1.0
+def _effect(comparison: Comparison, rows: MeasuredRows, rules: Rules) -> Effect | None:
+    """The contrast with the interval that decides: of a likeness the 90% one."""
+    effect = rows.contrast(comparison.metric, comparison.weights, pooled=rules.pooled)
+    if effect is None or comparison.alike is None:
+        return effect
+    return replace(effect, estimate=effect.estimate + comparison.shift, confidence=1 - 2 * EQUIVALENCE_LEVEL)
+
+
+def _is_projected(comparison: Comparison, late: Effect | None) -> bool:
+    """Whether curves tell what a contrast leads to: they are of log PPL."""
+    return comparison.metric is Metric.ppl and late is not None and late.error is not None and np.isfinite(late.error)
+
+
+def _end(effect: Effect, side: int) -> float:
+    """The end of an interval at a side, +1 or -1; NaN if unknown."""
+    end = effect.high if side > 0 else effect.low
+    return np.nan if end is None else end
+
+
+def _is_smaller(comparison: Comparison, effect: Effect | None, rows: MeasuredRows, rules: Rules) -> bool:
+    """Whether an interval excludes the stated effect of an ordering, where the corpus leaves room for it."""
+    if effect is None or comparison.alike is not None:
+        return False
+    sign = comparison.metric.sign
+    if not sign * _end(effect, sign) < sign * comparison.effect:
+        return False
+    return expected_scores(comparison, rows.compared(comparison.metric), rules)[1] == comparison.effect
+
+
+def expected_scores(
+    comparison: Comparison, measured: Mapping[str, float], rules: Rules
+) -> tuple[dict[str, float], float]:
+    """The stated scores of a comparison's rows at the measured level of one of them, and their contrast.
+
+    Scores of log PPL that would lie below the floor of the corpus are put there. The level is that of base, or of the
+    row whose stated score is the worst.
+
+    Args:
+        comparison: the comparison.
+        measured: the score of each row, or of base alone.
+        rules: which row is base, and the floor.
+    """
+    stated, sign = comparison.scores, comparison.metric.sign
+    anchor = rules.base if rules.base in stated else min(stated, key=lambda row: sign * stated[row])
+    level = measured.get(anchor)
+    if comparison.metric is not Metric.ppl or rules.floor is None or level is None:
+        return dict(stated), comparison.effect
+    scores = {row: level + score - stated[anchor] for row, score in stated.items()}
+    if min(scores.values()) >= rules.floor:
+        return scores, comparison.effect
+    capped = {row: max(min(level, rules.floor), score) for row, score in scores.items()}
+    return capped, comparison.contrast(capped)
+
+
+def _opposite_steps(comparisons: Sequence[Comparison], rows: MeasuredRows, rules: Rules) -> list[str]:
+    """The steps of slopes that are significantly opposite, in words."""
+    found = []
+    for comparison in comparisons:
+        if comparison.steps:
+            pairs = [{larger: 1.0, smaller: -1.0} for larger, smaller in comparison.steps]
+            effects = [rows.contrast(comparison.metric, each, pooled=rules.pooled) for each in pairs]
+            opposite = opposite_steps(comparison.metric.sign, *_columns(effects))
+            found += [
+                f"{one} after {other}" for (one, other), is_so in zip(comparison.steps, opposite, strict=True) if is_so
+            ]
+    return found

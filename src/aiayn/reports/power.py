@@ -1,41 +1,39 @@
-"""The effects that a study can detect, from the variance between the seeds of its pilots."""
+"""The power of a study for its claims, by steps and seeds, from the curves of runs that were trained before it.
+
+Under a schedule without a horizon each validation at step t is that of a run of t steps, so that the curves of longer
+runs tell the power of any shorter budget.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
+from typing import Any, Self
 
-from aiayn.evaluation.decisions import TARGET_POWER
-from aiayn.evaluation.significance import SeedNoise
-from aiayn.paper.claims import Claim, Comparison, Metric, OverFitting
-from aiayn.reports.claim_grids import DECIMALS, TOO_MANY_SEEDS, claimed, effect_assumed
+import numpy as np
+
+from aiayn.evaluation.decisions import Conjunction, Design, Hypothesis, Noise
+from aiayn.evaluation.significance import Measured
+from aiayn.paper.claims import Claim, Comparison, Metric
+from aiayn.reports.claim_grids import DECIMALS
 from aiayn.reports.comparability import Difference, check_alike, condition_differences
-from aiayn.reports.gates import Curves, chances_to_converge, curves_of, failed_gate
+from aiayn.reports.endpoints import at, endpoint_weights
 from aiayn.reports.grid import Grid
-from aiayn.reports.judgement import (
-    POWER_CONFIDENCE,
-    MeasuredRows,
-    Noises,
-    multiple_of_base,
-    own_noises,
-    power_of,
-    seeds_for,
-)
+from aiayn.reports.judgement import FEWEST_SEEDS, Rules, expected_scores, hypothesis, training_failures
+from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.numbers import signed
+from aiayn.reports.publication import RUNS, unpacked
+from aiayn.reports.registered import read_registered
 from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.reports.run_facts import hardware_text, package_versions
-from aiayn.runs.registrations import PilotResult
+from aiayn.reports.verdicts import CUT, POWER_CONFIDENCE, UNDER_POWERED
+from aiayn.runs.registrations import PilotResult, registered_names
 
-LARGEST_FACTOR = 1024.0
-"""The largest multiple of the assumed effects that is searched for a detectable one."""
+SEEDS = (FEWEST_SEEDS, 8, 12)
+"""Seeds of every row whose power is shown beside that of the planned ones."""
 
-PRECISION = 1.01
-"""The search for a detectable effect ends when its bounds have this ratio."""
-
-
-CERTAIN = 0.95
-"""A gate that runs pass with a smaller probability is named."""
+Noises = Mapping[Metric, Noise]
+"""The variances that power is computed with, by metric."""
 
 
 @dataclass(frozen=True)
@@ -73,59 +71,19 @@ class Pilots:
         check_alike(every, _corpus_differences, "rerun the pilots of other data with force=true")
         return cls(finished, unfinished, base)
 
-    @cached_property
-    def measured(self) -> MeasuredRows:
-        """Their scores."""
-        return MeasuredRows.of({row: list(each.values()) for row, each in self.finished.items()})
-
-    @property
-    def noises(self) -> Noises | None:
-        """The variances that power is computed with; None if no row has two finished pilots."""
-        return own_noises(self.measured, self.base)
+    def evidence(self, budgets: Sequence[int | None]) -> "Evidence":
+        """What they tell of a study; its effects are the stated ones."""
+        runs = {row: list(each.values()) for row, each in self.finished.items()}
+        return Evidence.of(runs, self.base, budgets, tells_effects=False)
 
     def results(self) -> tuple[PilotResult, ...]:
         """The finished pilots as a plan keeps them."""
         return tuple(pilot_result(row, name, run) for row, each in self.finished.items() for name, run in each.items())
 
     def in_words(self) -> str:
-        """Number of pilots and standard deviations between their seeds."""
+        """Their number by row."""
         counts = ", ".join(f"{len(each)} of {row}" for row, each in self.finished.items())
-        if self.noises is None:
-            return f"pilots: {counts or 'none'} finished; power is unknown without two of one row"
-        spreads = " and ".join(_spread(metric, self.measured.by(metric).noise) for metric in Metric)
-        return f"pilots: {counts}; standard deviation between seeds: {spreads}"
-
-    def failed_gates(self, claims: Sequence[Claim]) -> Iterator[str]:
-        """The claims that runs like the pilots could not test, with the reason."""
-        for claim in claims:
-            if reason := self._failed_gate(claim):
-                yield f"runs like the pilots do not test {claim.id}: {reason}"
-
-    def uncertain_gates(self, claims: Sequence[Claim], seeds: Mapping[str, int]) -> Iterator[str]:
-        """The claims whose gate of convergence runs like the pilots pass, but other seeds of them may not.
-
-        Args:
-            claims: the claims of the study.
-            seeds: the planned number of seeds of each row.
-        """
-        for claim in claims:
-            if not self._failed_gate(claim):
-                for row, chance in chances_to_converge(claim, self._curves, seeds, self.base):
-                    if chance < CERTAIN:
-                        runs = f"{seeds[row]} runs like the pilots of {row}"
-                        yield f"gates of {claim.id}: {runs} converge with a probability of {chance:.0%}"
-
-    @cached_property
-    def _curves(self) -> Curves:
-        return curves_of({row: list(each.values()) for row, each in self.finished.items()})
-
-    def _failed_gate(self, claim: Claim) -> str:
-        """Why the pilots do not pass a claim's gates; empty if they do, or if base has none."""
-        if self.base not in self._curves:
-            return ""
-        gates = claim.gates.items()
-        known = {name: gate for name, gate in gates if not isinstance(gate, OverFitting) or gate.row in self._curves}
-        return failed_gate(replace(claim, primary=(), gates=known), self._curves, self.base)
+        return f"pilots: {counts or 'none'} finished"
 
 
 def _corpus_differences(run: ReportedRun, other: ReportedRun) -> Iterator[Difference]:
@@ -148,102 +106,213 @@ def pilot_result(row: str, name: str, run: ReportedRun) -> PilotResult:
     )
 
 
-def _spread(metric: Metric, noise: SeedNoise | None) -> str:
-    assert noise is not None
-    upper, decimals = math.sqrt(noise.upper_variance(POWER_CONFIDENCE)), DECIMALS[metric] + 1
-    return f"{noise.deviation:.{decimals}f} {metric.compared} ({POWER_CONFIDENCE:.0%} upper bound {upper:.{decimals}f})"
+@dataclass(frozen=True)
+class Evidence:
+    """What runs that were trained before a study tell of it."""
+
+    base: str
+    """The row that others are compared with."""
+    measured: Mapping[int | None, MeasuredRows]
+    """Their scores by budget in steps; None: that of the study."""
+    tells_effects: bool
+    """Whether their differences are assumed, of claims all of whose rows they have; else the stated ones are."""
+
+    @classmethod
+    def of(
+        cls,
+        runs: Mapping[str, Sequence[ReportedRun]],
+        base: str,
+        budgets: Sequence[int | None],
+        *,
+        tells_effects: bool,
+        planned: Mapping[str, int] | None = None,
+    ) -> Self:
+        """From runs by row, at some budgets; None: the `planned` steps of a row, or all where none are planned.
+
+        Raises:
+            UserError: a file of a run cannot be read.
+        """
+        whole = MeasuredRows.of(runs)
+        found = {steps: at(whole, runs, endpoint_weights, planned if steps is None else steps) for steps in budgets}
+        return cls(base, found, tells_effects)
+
+    def noises(self, steps: int | None) -> Noises | None:
+        """The variances that power is computed with; None if no row has two finite scores."""
+        rows = self.measured[steps]
+        if rows.measured is None or any(rows.by(metric).noise is None for metric in Metric):
+            return None
+        return {metric: _noise(rows.by(metric), rows.places.get(self.base)) for metric in Metric}
+
+    def in_words(self, steps: int | None) -> str:
+        """The standard deviations between their seeds."""
+        if self.noises(steps) is None:
+            return "power is unknown without two finished runs of one row"
+        spreads = (_spread(metric, self.measured[steps].by(metric)) for metric in Metric)
+        return f"standard deviation between seeds: {' and '.join(spreads)}"
+
+
+def published_evidence(folder: Path, base: str, budgets: Sequence[int | None], planned: Mapping[str, int]) -> Evidence:
+    """What the runs of a published study tell of one with the planned steps of each row; UserError if there is none."""
+    with unpacked(folder, f"hydra.sweeper.power_from={folder}"):
+        runs: dict[str, list[ReportedRun]] = {}
+        for name in registered_names(Path(RUNS)):
+            for row, found in read_registered(Path(RUNS), name).rows.items():
+                runs.setdefault(row, []).extend(found)
+        return Evidence.of(runs, base, budgets, tells_effects=True, planned=planned)
+
+
+def _noise(measured: Measured, base: int | None) -> Noise:
+    """The variances of one metric, with the upper bound of that between seeds.
+
+    With base alone, two systems are assumed to differ from sentence to sentence as much as two seeds.
+    """
+    assert measured.noise is not None
+    others = [place for place in range(len(measured.seeds)) if place != base]
+    if base is None or not others:
+        sentences = 2 * measured.noise.sentence_share
+    else:
+        sentences = float(np.median([measured.sentence_variance({place: 1.0, base: -1.0}) for place in others]))
+    return Noise(measured.noise.upper_variance(POWER_CONFIDENCE), sentences)
+
+
+def _spread(metric: Metric, measured: Measured) -> str:
+    assert measured.noise is not None
+    upper, decimals = math.sqrt(measured.noise.upper_variance(POWER_CONFIDENCE)), DECIMALS[metric] + 1
+    deviation = f"{measured.noise.deviation:.{decimals}f} {metric.compared}"
+    return f"{deviation} ({POWER_CONFIDENCE:.0%} upper bound {upper:.{decimals}f})"
 
 
 @dataclass(frozen=True)
 class ClaimPower:
-    """The power of the planned runs for a claim."""
+    """The power of some runs for a claim."""
 
     claim: Claim
+    effects: tuple[float, ...]
+    """The assumed contrast of each primary comparison."""
     power: float | None
-    """Power for the assumed effects; None if the variance between seeds is unknown."""
-    factor: float | None
-    """The multiple of the assumed effects, or margins, at which the power is 80%; None if unknown, or too large."""
-    seeds: Mapping[str, int] | None
-    """Seeds of each row of the claim for a power of 80%; None if unknown, or too many."""
+    """None if the variance between seeds is unknown."""
 
 
 def claim_powers(
-    claims: Sequence[Claim], seeds: Mapping[str, int], base: str, noises: Noises | None
+    claims: Sequence[Claim], seeds: Mapping[str, int], evidence: Evidence, rules: Rules, steps: int | None = None
 ) -> list[ClaimPower]:
     """The power for each claim.
 
     Args:
         claims: the claims of the study.
-        seeds: the planned number of seeds of each row.
-        base: the row that others are compared with.
-        noises: the variances of the pilots; None if unknown.
+        seeds: the number of seeds of each row.
+        evidence: what is known.
+        rules: how the study is judged.
+        steps: the budget; None: that of the evidence.
     """
-    powers = power_of(claims, seeds, noises)
-    if noises is None:
-        return [ClaimPower(claim, None, None, None) for claim in claims]
-    return [
-        ClaimPower(claim, power, _detectable(claim, seeds, noises), _seeds_needed(claim, seeds, base, noises))
-        for claim, power in zip(claims, powers, strict=True)
+    rows, noises = evidence.measured[steps], evidence.noises(steps)
+    assumed = [[_assumed(each, rows, evidence, rules) for each in claim.primary] for claim in claims]
+    effects = [
+        tuple(each.contrast(scores) for each, scores in zip(claim.primary, of_claim, strict=True))
+        for claim, of_claim in zip(claims, assumed, strict=True)
     ]
+    powers: Sequence[float | None] = [None] * len(claims)
+    if noises is not None and claims:
+        powers = [*map(float, design(claims, seeds, assumed, rules).power([noises[metric] for metric in Metric]))]
+    return [ClaimPower(*each) for each in zip(claims, effects, powers, strict=True)]
 
 
-def _detectable(claim: Claim, seeds: Mapping[str, int], noises: Noises) -> float | None:
-    """The smallest multiple of the effects and margins of a claim with a power of 80%."""
+def design(
+    claims: Sequence[Claim], seeds: Mapping[str, int], assumed: Sequence[Sequence[Mapping[str, float]]], rules: Rules
+) -> Design:
+    """The claims with the differences that are assumed.
 
-    def has_power(factor: float) -> bool:
-        assumed = replace(claim, primary=tuple(_times(each, factor) for each in claim.primary))
-        (power,) = power_of([assumed], seeds, noises)
-        return power is not None and power >= TARGET_POWER
+    Args:
+        claims: the claims of the study.
+        seeds: the number of seeds of each row.
+        assumed: of each claim, for each primary comparison, the scores of its rows.
+        rules: how the study is judged.
+    """
+    places = {row: n for n, row in enumerate(seeds)}
+    numbers = {claim.id: n for n, claim in enumerate(claims)}
 
-    if not has_power(LARGEST_FACTOR):
-        return None
-    low, high = 1 / LARGEST_FACTOR, LARGEST_FACTOR
-    while high / low > PRECISION:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if has_power(middle) else (middle, high)
-    return high
+    def steps(comparison: Comparison, scores: Mapping[str, float]) -> list[Hypothesis]:
+        like = hypothesis(comparison)
+        return [
+            replace(like, weights={places[one]: 1.0, places[other]: -1.0}, effect=scores[one] - scores[other])
+            for one, other in comparison.steps
+        ]
+
+    conjunctions = []
+    for claim, of_claim in zip(claims, assumed, strict=True):
+        pairs = [*zip(claim.primary, of_claim, strict=True)]
+        hypotheses = [hypothesis(each, places, each.contrast(scores)) for each, scores in pairs]
+        slopes = [steps(each, scores) for each, scores in pairs if each.steps]
+        required = None if claim.requires is None else numbers[claim.requires]
+        conjunctions.append(Conjunction(hypotheses, slopes, required))
+    return Design(conjunctions, [*seeds.values()], rules.pooled)
 
 
-def _times(comparison: Comparison, factor: float) -> Comparison:
-    within = None if comparison.within is None else factor * comparison.within
-    return replace(comparison, effect=factor * comparison.effect, within=within)
+def _assumed(comparison: Comparison, rows: MeasuredRows, evidence: Evidence, rules: Rules) -> Mapping[str, float]:
+    """The scores that are assumed: a share of the published ones, or the stated ones as far as the floor lets them be.
 
-
-def _seeds_needed(claim: Claim, seeds: Mapping[str, int], base: str, noises: Noises) -> dict[str, int] | None:
-    count = seeds_for(claim, seeds, base, noises)
-    if count is None:
-        return None
-    factor = multiple_of_base(claim, seeds, base)
-    return {row: round(count * factor) if row == base else count for row in claim.rows}
-
-
-def _seeds_text(found: ClaimPower) -> str:
-    if found.power is None:
-        return ""
-    if found.seeds is None:
-        return TOO_MANY_SEEDS
-    return ", ".join(f"{row} {count}" for row, count in found.seeds.items())
+    Only their differences matter. A row that has not learned tells nothing of its effect.
+    """
+    measured = {} if rows.measured is None else rows.compared(comparison.metric)
+    needed = {*comparison.rows} - {(comparison.alike or ("",))[0]}
+    if evidence.tells_effects and measured.keys() >= needed and not training_failures(needed, rows, evidence.base):
+        return {row: CUT * measured[row] for row in comparison.rows if row in measured}
+    return expected_scores(comparison, measured, rules)[0]
 
 
 def power_grid(powers: Sequence[ClaimPower]) -> Grid:
     """A line for each claim."""
-    target = f"{TARGET_POWER:.0%}"
-    headings = ("<claim", "<claimed", "assumed", "power", f"detectable at {target}", f"seeds for {target}")
-    return Grid("Detectable effects", headings, (tuple(map(_line, powers)),))
+    return Grid("Power", ("<claim", "<claimed", "stated", "assumed", "power", "<"), (tuple(map(_line, powers)),))
 
 
 def _line(found: ClaimPower) -> tuple[str, ...]:
-    sizes = [each.within if each.within is not None else each.effect for each in found.claim.primary]
-    metrics = [each.metric for each in found.claim.primary]
-    detectable = [
-        signed(found.factor * size, DECIMALS[metric]) if found.factor is not None else ""
-        for size, metric in zip(sizes, metrics, strict=True)
-    ]
+    claimed = found.claim.primary
     return (
         found.claim.id,
-        "; ".join(map(claimed, found.claim.primary)),
-        "; ".join(map(effect_assumed, found.claim.primary)),
-        "" if found.power is None else f"{found.power:.0%}",
-        "; ".join(filter(None, detectable)),
-        _seeds_text(found),
+        "; ".join(each.text for each in claimed),
+        "; ".join(signed(each.effect, DECIMALS[each.metric]) for each in claimed),
+        "; ".join(signed(of, DECIMALS[each.metric]) for each, of in zip(claimed, found.effects, strict=True)),
+        _percent(found.power),
+        "under-powered beforehand" if found.power is not None and found.power < UNDER_POWERED else "",
     )
+
+
+def _percent(power: float | None) -> str:
+    return "" if power is None else f"{power:.0%}"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A number of steps and of seeds, with the power for each claim."""
+
+    steps: int | None
+    """None: all steps of the study."""
+    name: str
+    """Of its seeds, as in "8 each"."""
+    seeds: Mapping[str, int]
+    """Of each row."""
+    powers: Sequence[ClaimPower]
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        powers = {each.claim.id: each.power for each in self.powers}
+        return {"steps": self.steps, "seeds": dict(self.seeds), "powers": powers}
+
+
+def budgets(claims: Sequence[Claim], seeds: Mapping[str, int], evidence: Evidence, rules: Rules) -> list[Budget]:
+    """The power of each claim by steps and seeds: the planned ones, and equal ones of all rows."""
+    plans = {"as planned": seeds} | {f"{n} each": dict.fromkeys(seeds, n) for n in SEEDS}
+    return [
+        Budget(steps, name, counts, claim_powers(claims, counts, evidence, rules, steps))
+        for steps in evidence.measured
+        for name, counts in plans.items()
+    ]
+
+
+def budget_grid(found: Sequence[Budget]) -> Grid:
+    """A line for each budget."""
+    lines = (
+        ("all" if each.steps is None else f"{each.steps:,}", each.name, *(_percent(of.power) for of in each.powers))
+        for each in found
+    )
+    return Grid("Power by budget", ("steps", "<seeds", *(of.claim.id for of in found[0].powers)), (tuple(lines),))

@@ -151,20 +151,28 @@ def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[
     pilots = {pilot for plan in studies.values() for pilot in plan.pilot_runs} - own
     found = [run for pilot in sorted(pilots) if (run := finished_run(below / pilot)) is not None]
     for run in {run.path.resolve(): run for run in (*runs, *found)}.values():
-        directory = run.entry.directory
-        folder = f"{RUNS}/{directory.path.relative_to(below)}"
-        record = json_text(public_record(read_json(directory.record)))
-        content = yaml.safe_dump(public_config(frozen_content(directory.config)), sort_keys=False)
-        for path, text in ((directory.record, record), (directory.config, content)):
-            check_public_text(str(path), text)
-            yield f"{folder}/{path.name}", text
-        yield f"{folder}/{directory.metrics.name}", _lines(_curve(run))
-        if directory.sweeps:
-            yield f"{folder}/{directory.sweeps_file.name}", "".join(f"{name}\n" for name in directory.sweeps)
-        if split in run.record.scores:
-            evaluation = Evaluation(directory, run.record, run.record.scores, str(run.path))
-            sentences = evaluation.sentences_path(split)
-            yield f"{folder}/{sentences.relative_to(directory.path)}", _lines(_rounded(sentences))
+        folder = f"{RUNS}/{run.path.relative_to(below)}"
+        yield from ((f"{folder}/{path}", text) for path, text in run_contents(run, split))
+
+
+def run_contents(run: ReportedRun, split: str) -> Iterator[tuple[str, str]]:
+    """The files of a reduced run directory: their paths in it, and their texts.
+
+    Raises:
+        UserError: a file of the run is missing or damaged, or its configuration or record has a secret.
+    """
+    directory = run.entry.directory
+    record = json_text(public_record(read_json(directory.record)))
+    content = yaml.safe_dump(public_config(frozen_content(directory.config)), sort_keys=False)
+    for path, text in ((directory.record, record), (directory.config, content)):
+        check_public_text(str(path), text)
+        yield path.name, text
+    yield directory.metrics.name, _lines(_curve(run))
+    if directory.sweeps:
+        yield directory.sweeps_file.name, "".join(f"{name}\n" for name in directory.sweeps)
+    if split in run.record.scores:
+        sentences = Evaluation(directory, run.record, run.record.scores, str(run.path)).sentences_path(split)
+        yield str(sentences.relative_to(directory.path)), _lines(_rounded(sentences))
 
 
 def _curve(run: ReportedRun) -> Iterator[dict[str, float | int | None]]:

@@ -1,21 +1,29 @@
 """A pre-registered study as it was run: its planned runs and its claims."""
 
-import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from aiayn.errors import UserError
-from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, LEVEL, TARGET_POWER, Noise
-from aiayn.paper.claims import Claim, Converged, Metric, OverFitting, read_claim, read_gate
+from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, LEVEL, STEP_LEVEL
+from aiayn.paper.claims import SHARE, Claim, Metric, read_claim
 from aiayn.reports.comparability import PREFIX
-from aiayn.reports.gates import curves_of
-from aiayn.reports.judgement import POWER_CONFIDENCE, JudgedClaim, MeasuredRows, Noises, judge_claims
+from aiayn.reports.endpoints import PROJECTED, VALIDATIONS, at, endpoint_weights, projection_weights
+from aiayn.reports.judgement import (
+    FEWEST_SEEDS,
+    LEARNED_SHARE,
+    STUDY,
+    JudgedClaim,
+    Rules,
+    judge_claims,
+)
+from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.numbers import counted
 from aiayn.reports.reported_runs import FINGERPRINT_DIGITS, ReportedRun, finished_run
+from aiayn.reports.verdicts import CUT, POWER_CONFIDENCE, UNDER_POWERED
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry
 from aiayn.runs.registrations import (
@@ -28,15 +36,28 @@ from aiayn.system import files
 
 Value = TypeVar("Value", bound=Hashable)
 
+RULES = 2
+"""The version of the rules; a plan of other ones is judged by the code that knew them."""
+
+LAST_OF_RULES = {1: "84873cb461f6137781f75ae7e9aecc550fe3177b"}
+"""The commit that recomputes studies of earlier rules, by version."""
+
 ANALYSIS: Mapping[str, Any] = {
-    "primary_endpoint": Metric.ppl.compared,
+    "rules": RULES,
+    "primary_endpoint": f"{Metric.ppl.compared}, mean of the last {VALIDATIONS} validations",
     "one_sided_level": LEVEL,
-    "equivalence_level": EQUIVALENCE_LEVEL,
+    "likeness": f"{EQUIVALENCE_LEVEL} on each side, within {SHARE} of another difference",
     "contradictions": "corrected over all primary comparisons (Holm)",
-    "intervals": "the wider of those by the variance of all rows' seeds and by that of the two rows' own (Welch)",
-    "gates": "of the mean over a row's seeds",
-    "target_power": TARGET_POWER,
+    "errors": "by the variance between the seeds of each row (Welch)",
+    "fewest_seeds": FEWEST_SEEDS,
+    "learned": f"a row of a claim has {LEARNED_SHARE} of base's BLEU, unless the claim may_fail",
+    "not_monotone": f"a step of a trend is opposite, {STEP_LEVEL} over its steps (Holm)",
+    "closing": f"the line over ln(step) through the validations after half of the steps does not exclude 0 at "
+    f"{PROJECTED} times the steps",
+    "failed_seeds": "stay in the mean of their row; one that ends without scores leaves its claims untested",
+    "under_powered": UNDER_POWERED,
     "variance_bound": POWER_CONFIDENCE,
+    "assumed_effects": f"{CUT} of the published ones, else the stated ones down to the floor",
 }
 """The named and numeric rules by which this code decides claims; a plan freezes them."""
 
@@ -102,46 +123,53 @@ class RegisteredStudy:
 
     @cached_property
     def measured(self) -> MeasuredRows:
-        """The scores of the rows."""
+        """The scores of the rows' final evaluations."""
         return MeasuredRows.of(self.rows)
+
+    @property
+    def last_of_rules(self) -> str | None:
+        """The commit that recomputes the verdicts of a plan with other rules than this code's; None for these rules."""
+        rules = self.registration.plan.analysis.get("rules", 1)
+        return None if rules == RULES else LAST_OF_RULES.get(rules, self.registration.code.text)
+
+    @property
+    def rules(self) -> Rules:
+        """How its claims are judged."""
+        plan = self.registration.plan
+        return replace(STUDY, base=plan.base, floor=None if plan.terms.floor is None else plan.terms.floor.log_ppl)
 
     @cached_property
     def claims(self) -> tuple[JudgedClaim, ...]:
-        """The claims with their verdicts; one whose planned runs are not all in is not tested."""
-        plan = self.registration.plan
-        gates = {name: read_gate(gate) for name, gate in plan.gates.items()}
-        claims = [read_claim(entry, gates, lambda *_: math.nan) for entry in plan.claims.values()]  # effects are stated
+        """The claims with their verdicts; one whose planned runs are not all in is not tested. None of other rules."""
+        return self.claims_at(None)
+
+    def claims_at(self, steps: int | None) -> tuple[JudgedClaim, ...]:
+        """The claims as they would be judged after fewer steps: those on log PPL alone, since BLEU is of all steps."""
+        if self.last_of_rules is not None:
+            return ()
+        try:
+            claims = [read_claim(entry) for entry in self.registration.plan.claims.values()]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            path = registration_file(self.folder, self.name)
+            raise UserError(f"{path}: claims are not of this version ({error}); restore the file") from None
+        if steps is not None:
+            on_ppl = (claim for claim in claims if {each.metric for each in claim.primary} == {Metric.ppl})
+            claims = [replace(claim, secondary=()) for claim in on_ppl]
+        measured, projected = (
+            at(self.measured, self.rows, functional, steps) for functional in (endpoint_weights, projection_weights)
+        )
         return judge_claims(
             claims,
-            self.measured,
-            curves_of(self.rows),
-            base=plan.base,
-            noises=self.noises,
-            powers=self.registration.powers,
+            measured,
+            self.rules,
+            projected=projected,
+            powers=self.registration.powers if steps is None else None,
             lacking=self._missing_runs_text,
         )
 
-    @property
-    def noises(self) -> Noises | None:
-        """The variances that power was computed with; None without pilots."""
-        stated = self.registration.noises
-        if stated is None:
-            return None
-        try:
-            return {Metric[name]: Noise(**noise) for name, noise in stated.items()}
-        except (KeyError, TypeError) as error:
-            path = registration_file(self.folder, self.name)
-            raise UserError(f"{path}: noises are not of this version ({error}); restore the file") from None
-
     def _missing_runs_text(self, claim: Claim) -> str:
-        """The number of runs that a claim lacks, its gates' included, in words; empty if it has all."""
-        rows = set(claim.rows)
-        for gate in claim.gates.values():
-            match gate:
-                case Converged():
-                    rows.add(self.registration.plan.base)
-                case OverFitting():
-                    rows.add(gate.row)
+        """The number of runs that a claim lacks, those of base included, in words; empty if it has all."""
+        rows = {*claim.rows, self.registration.plan.base}
         lacking = Counter(each.row for each in self.planned if each.row in rows and each.run is None)
         if not lacking:
             return ""

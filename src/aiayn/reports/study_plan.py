@@ -1,6 +1,6 @@
-"""The plan of a pre-registered study on the terminal: its cost and detectable effects."""
+"""The plan of a pre-registered study on the terminal: its cost, and its power by budget."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from aiayn.costs.plan import Plan
 from aiayn.reports.formats import console, print_grid, print_json, print_line, print_text
 from aiayn.reports.numbers import counted
 from aiayn.reports.plan import plain_totals, print_costs
-from aiayn.reports.power import ClaimPower, Pilots, power_grid
+from aiayn.reports.power import Budget, ClaimPower, Pilots, budget_grid, power_grid
 from aiayn.runs.registrations import HASH_DIGITS, StudyPlan, read_registration, registration_file
 from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
@@ -32,21 +32,24 @@ class StudyPlanView:
 
     costs: Sequence[StudyCosts]
     """The costs of the rows that can be planned."""
-    seeds: Mapping[str, int]
-    """The planned number of seeds of each row."""
     powers: Sequence[ClaimPower]
     """The power for each claim."""
+    budgets: Sequence[Budget]
+    """The power of each claim by steps and seeds."""
+    evidence: str
+    """What power is computed with, in words."""
+    few_seeds: Sequence[str]
+    """Remarks on claims that no verdict can be given on."""
     pilots: Pilots
-    """The pilots that power is computed with."""
     command: str
     """The command line that runs the pilots."""
     frozen: str
     """The remark on the frozen plan; empty if there is none."""
 
     def print(self) -> None:
-        """Print a line for each row, the sums over all runs, and then the effects that the study can detect."""
+        """Print a line for each row, the sums over all runs, and then the power of the study."""
         if output_format() is Format.json:
-            print_json("study-plan/1", self._content())
+            print_json("study-plan/2", self._content())
             return
         if self.costs:
             words = {"row": [each.row for each in self.costs], "runs": [str(each.runs) for each in self.costs]}
@@ -55,19 +58,15 @@ class StudyPlanView:
             counts = [each.runs + each.pilots for each in self.costs]
             print_costs([each.plan for each in self.costs], words, counts)
         output = console()
-        print_grid(power_grid(self.powers), output)
+        if self.powers:
+            print_grid(power_grid(self.powers), output)
+            print_grid(budget_grid(self.budgets), output)
         if self.frozen:
             print_text(self.frozen, output)
-        for line in (self.pilots.in_words(), *self._failed_gates(), *self._uncertain_gates()):
+        for line in (self.pilots.in_words(), self.evidence, *self.few_seeds):
             print_text(line, output)
         if unfinished := self.pilots.unfinished:
             print_line(f"{counted(len(unfinished), 'pilot')} not finished: {self.command}", output)
-
-    def _failed_gates(self) -> list[str]:
-        return list(self.pilots.failed_gates([each.claim for each in self.powers]))
-
-    def _uncertain_gates(self) -> list[str]:
-        return list(self.pilots.uncertain_gates([each.claim for each in self.powers], self.seeds))
 
     def _content(self) -> dict[str, Any]:
         """For JSON."""
@@ -79,14 +78,13 @@ class StudyPlanView:
             ],
             **plain_totals(every),
             "claims": [
-                {"claim": each.claim.id, "power": each.power, "detectable": each.factor, "seeds_needed": each.seeds}
-                for each in self.powers
+                {"claim": each.claim.id, "power": each.power, "effects": list(each.effects)} for each in self.powers
             ],
+            "few_seeds": list(self.few_seeds),
+            "budgets": [each.plain() for each in self.budgets],
             "pilots": {
                 "finished": {row: list(names) for row, names in self.pilots.finished.items()},
                 "unfinished": list(self.pilots.unfinished),
-                "failed_gates": self._failed_gates(),
-                "uncertain_gates": self._uncertain_gates(),
                 "command": self.command if self.pilots.unfinished else None,
             },
             "frozen": self.frozen or None,

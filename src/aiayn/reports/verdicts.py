@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from enum import StrEnum
 
-from aiayn.evaluation.decisions import TARGET_POWER
+UNDER_POWERED = 0.5
+"""The power below which an open claim is called under-powered; it was known before the runs."""
+
+POWER_CONFIDENCE = 0.8
+"""One-sided confidence of the upper bound of the variance between seeds, with which power is computed."""
+
+CUT = 0.75
+"""The share of a published difference that power assumes: the largest ones of a table are large by chance too."""
 
 
 class Verdict(StrEnum):
@@ -12,34 +19,47 @@ class Verdict(StrEnum):
     reproduced = "reproduced"
     """Every comparison is significantly as claimed."""
     contradicted = "contradicted"
-    """Some comparison is significantly opposite, or beyond the margin, after correction over the table."""
+    """Some comparison is significantly opposite, after correction over the table."""
+    not_monotone = "not monotone"
+    """A slope is not opposite, but a step of it is significantly so."""
     under_powered = "under-powered"
-    """Not decided, and the power for the assumed effects is below 80%."""
+    """Not decided, and the power for the assumed effects is below `UNDER_POWERED`."""
     undecided = "undecided"
-    """Not decided, and the power is sufficient or unknown; no power is computed for single comparisons."""
+    """Not decided, and the power is larger or unknown; no power is computed for single comparisons."""
     not_tested = "not tested"
-    """A gate failed, or runs are missing."""
+    """Runs are missing, a row did not learn, or a claim that it rests on is not reproduced."""
 
+
+DECIDED = (Verdict.reproduced, Verdict.contradicted)
+"""Verdicts of significant differences."""
 
 OPEN = (Verdict.under_powered, Verdict.undecided)
 """Verdicts that more seeds may change."""
 
 
 def verdict_of(
-    supported: Sequence[bool], contradicted: Sequence[bool], *, is_tested: bool, power: float | None
+    supported: Sequence[bool],
+    contradicted: Sequence[bool],
+    *,
+    is_tested: bool,
+    is_monotone: bool = True,
+    power: float | None = None,
 ) -> Verdict:
     """The verdict of one comparison or of a claim with several.
 
     Args:
         supported: whether the test of each comparison supports it.
         contradicted: whether the test of each comparison contradicts it, after correction.
-        is_tested: False where a gate failed or runs are missing.
+        is_tested: False where there is nothing to test.
+        is_monotone: False where a step of a slope is significantly opposite.
         power: the power of the claim for the assumed effects; None if unknown.
     """
     if not is_tested:
         return Verdict.not_tested
     if any(contradicted):
         return Verdict.contradicted
+    if not is_monotone:
+        return Verdict.not_monotone
     if all(supported):
         return Verdict.reproduced
-    return Verdict.under_powered if power is not None and power < TARGET_POWER else Verdict.undecided
+    return Verdict.under_powered if power is not None and power < UNDER_POWERED else Verdict.undecided

@@ -9,17 +9,21 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from aiayn.config.identity import flatten
 from aiayn.errors import UserError
+from aiayn.paper.claims import Metric
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import Code
 from aiayn.runs.record import json_text, utc_now
 from aiayn.system import files
 from aiayn.system.documents import parse_as, read_json
+
+if TYPE_CHECKING:
+    from aiayn.evaluation.decisions import Noise
 
 FOLDER = "registrations"
 
@@ -52,8 +56,34 @@ class PlannedRow:
 
 
 @dataclass(frozen=True)
+class Floor:
+    """The log PPL below which no model can be expected on a corpus."""
+
+    log_ppl: float
+    why: str
+
+
+@dataclass(frozen=True)
+class StudyTerms:
+    """What a study may state beside its rows and claims; what it leaves out stands in no plan."""
+
+    floor: Floor | None = None
+    """Caps assumed differences."""
+    steps: tuple[int, ...] = ()
+    """Further budgets, after which claims are shown beside those of all steps."""
+    processors: tuple[str, ...] = ()
+    """Makes of processor on which runs are no deviation."""
+    power_from: str | None = None
+    """Folder of the published study whose runs tell the power; None: the pilots do."""
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return {key: value for key, value in dataclasses.asdict(self).items() if value}
+
+
+@dataclass(frozen=True)
 class StudyPlan:
-    """The content of a plan: rows and seeds, pilots, looks, gates, claims and rules of analysis."""
+    """The content of a plan: rows and seeds, pilots, looks, claims, rules of analysis, and what else it states."""
 
     base: str
     """The row that others are compared with."""
@@ -62,12 +92,13 @@ class StudyPlan:
     """The names of the pilots' runs, by row and seed."""
     looks: bool
     """Whether results may be looked at before the end."""
-    gates: Mapping[str, Mapping[str, Any]]
-    """Conditions of claims, as in claims.yaml."""
     claims: Mapping[str, Mapping[str, Any]]
     """Claims as in claims.yaml, by id, each effect stated."""
     analysis: Mapping[str, Any]
     """The rules by which claims are decided."""
+    terms: StudyTerms = StudyTerms()
+    other: Mapping[str, Any] = field(default_factory=dict)
+    """What plans of earlier rules state beside, kept for their hash."""
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -76,20 +107,25 @@ class StudyPlan:
             "rows": {name: row.plain() for name, row in self.rows.items()},
             "pilots": {row: {str(seed): name for seed, name in runs.items()} for row, runs in self.pilots.items()},
             "looks": self.looks,
-            "gates": {name: dict(gate) for name, gate in self.gates.items()},
             "claims": {name: dict(claim) for name, claim in self.claims.items()},
             "analysis": dict(self.analysis),
+            **({"terms": terms} if (terms := self.terms.plain()) else {}),
+            **self.other,
         }
 
     @classmethod
-    def read(cls, content: Mapping[str, Any]) -> Self:
-        """Read a plan from plain values; KeyError or TypeError for values of another form."""
+    def read(cls, content: Mapping[str, Any], place: str = "plan") -> Self:
+        """Read a plan from plain values; KeyError or TypeError for values of another form, UserError for its terms."""
         rows = {
             name: PlannedRow(tuple(row["overrides"]), row["settings"], _by_seed(row["runs"]))
             for name, row in content["rows"].items()
         }
         pilots = {row: _by_seed(runs) for row, runs in content["pilots"].items()}
-        return cls(**{**content, "rows": rows, "pilots": pilots})
+        terms = parse_as(StudyTerms, json.dumps(content.get("terms", {})), f"{place}: terms")
+        own = {each.name for each in dataclasses.fields(cls)} - {"other"}
+        known = {key: value for key, value in content.items() if key in own}
+        other = {key: value for key, value in content.items() if key not in own}
+        return cls(**{**known, "rows": rows, "pilots": pilots, "terms": terms}, other=other)
 
     @property
     def text(self) -> str:
@@ -157,10 +193,12 @@ class Registration:
     code: Code
     command: str
     pilots: tuple[PilotResult, ...]
-    noises: Mapping[str, Mapping[str, float]] | None
-    """By metric, the variances that power was computed with; None without pilots."""
+    noises: "Mapping[Metric, Noise] | None"
+    """By metric, the variances that power was computed with; None if unknown."""
     powers: Mapping[str, float | None]
     """Power for each claim and its assumed effects, by id; None if unknown."""
+    effects: Mapping[str, Sequence[float]] | None = None
+    """The assumed contrasts of each claim, by id; None in plans of earlier rules."""
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -179,8 +217,10 @@ class Registration:
             **self.code._asdict(),
             "command": self.command,
             "pilots": [dataclasses.asdict(pilot) for pilot in self.pilots],
-            "noises": self.noises,
+            "noises": self.noises
+            and {metric.value: dataclasses.asdict(noise) for metric, noise in self.noises.items()},
             "powers": dict(self.powers),
+            **({} if self.effects is None else {"effects": {key: list(each) for key, each in self.effects.items()}}),
             "plan": self.plan.plain(),
         }
 
@@ -213,11 +253,18 @@ def registered_names(runs: Path) -> list[str]:
 
 def read_registration(runs: Path, name: str) -> Registration:
     """Read a frozen plan; UserError if the file is missing or damaged, or has changed."""
+    from aiayn.evaluation.decisions import Noise  # and so numpy, which `aiayn train --help` has no use for
+
     path = registration_file(runs, name)
     try:
         content = read_json(path)
-        plan = StudyPlan.read(content["plan"])
-        own = {key: content[key] for key in ("name", "time", "command", "noises", "powers")}
+        plan = StudyPlan.read(content["plan"], f"{path}")
+        own = {key: content[key] for key in ("name", "time", "command")}
+        own |= {
+            "noises": _part(path, dict[Metric, Noise] | None, content, "noises"),
+            "powers": _part(path, dict[str, float | None], content, "powers"),
+            "effects": _part(path, dict[str, list[float]] | None, content, "effects"),
+        }
         code = Code(content["commit"], content["dirty"], content["patch"], content["version"])
         pilots = tuple(PilotResult(**pilot) for pilot in content["pilots"])
         registration, sha256 = Registration(plan=plan, code=code, pilots=pilots, **own), content.pop("sha256")
@@ -232,6 +279,11 @@ def read_registration(runs: Path, name: str) -> Registration:
     if _checksum(content) != sha256:
         raise UserError(f"{path}: has changed since the plan was frozen, sha256 {_checksum(content)}; restore it")
     return registration
+
+
+def _part(path: Path, kind: Any, content: Mapping[str, Any], key: str) -> Any:
+    """A part of a frozen plan, whose absence is that of a value; UserError if it is of another form."""
+    return parse_as(kind, json.dumps(content.get(key)), f"{path}: {key}")
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
-"""Runs the stages of pre-registered studies: pilots, or runs, which freeze the plan; other commands get all rows."""
+"""Runs the stages of pre-registered studies: pilots, freezing the plan, and runs; other commands get all rows."""
 
 import logging
 import os
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,12 @@ from aiayn.config.sweep_schema import Stage
 from aiayn.config.third_parties import trial_reason
 from aiayn.costs.plan import Plan
 from aiayn.errors import UserError
-from aiayn.paper.claims import Claim, OverFitting, load_claims
+from aiayn.paper.claims import load_claims
 from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import PREFIX as TABLE3
 from aiayn.reports.comparability import RowSettings, row_setting_differences
-from aiayn.reports.judgement import power_of
-from aiayn.reports.power import Pilots, claim_powers
+from aiayn.reports.judgement import FEWEST_SEEDS, STUDY, Rules
+from aiayn.reports.power import Evidence, Pilots, budgets, claim_powers, published_evidence
 from aiayn.reports.registered import ANALYSIS
 from aiayn.reports.study_plan import StudyCosts, StudyPlanView, frozen_remark
 from aiayn.runs.provenance import code_version
@@ -50,7 +50,7 @@ from aiayn.runs.registrations import (
     registration_file,
 )
 from aiayn.sweep.jobs import JOBS, checked
-from aiayn.sweep.study import PREFIX, Study, claim_entry, gate_entries, read_study
+from aiayn.sweep.study import PREFIX, Study, read_study
 from aiayn.sweep.words import folder_words
 from aiayn.system import files
 
@@ -84,8 +84,9 @@ def run_study(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigL
         raise UserError(f"sweeps={name}: the name of a study {allowed}; rename the file, or set AIAYN_SWEEP=<name>")
     verb, runs = composed.hydra.job.config_name, Path(composed.paths.runs).expanduser()
     if verb == "train" and study.stage is None:
-        known = " or ".join(f"{STAGE}={stage}" for stage in Stage)
-        raise UserError(f"sweeps={name}: state {known}: pilots first, and the runs freeze the plan")
+        *others, last = Stage
+        known = f"{STAGE}={', '.join(others)} or {last}"
+        raise UserError(f"sweeps={name}: state {known}: pilots come first, and the runs freeze the plan too")
     _check_words(study, arguments)
     rows = {row: compose_row(composed, row, words, arguments, study, loader) for row, words in study.rows.items()}
     HydraConfig.instance().set_config(composed)
@@ -101,7 +102,10 @@ def run_study(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigL
         add_pilots(runs, name, [rows[row].names[seed] for row, seed in study.jobs(Stage.pilots)])
     else:
         commands = {stage: _command(composed, arguments, stage) for stage in Stage}
-        freeze(name, plan_of(study, rows), study.claims, runs, commands)
+        freeze(name, plan_of(study, rows), study, runs, commands)
+    if study.stage is Stage.freeze:
+        JOBS.get().show = partial(print, registration_file(runs, name))  # there is no job
+        return
     _launch(launcher, [[*_words(study, row, arguments), f"seed={seed}"] for row, seed in study.jobs(study.stage)])
     if study.stage is Stage.runs:
         logger.info("report: aiayn report hypotheses study=%s", name)
@@ -218,8 +222,7 @@ def _check_rows(study: Study, rows: Mapping[str, ComposedRow]) -> None:
 def _check_paper_rows(study: Study, rows: Mapping[str, ComposedRow]) -> None:
     """Refuse claims of the paper if their rows are not the paper's, or differ from base in more than it prints."""
     for claim in (claim for claim in load_claims() if claim in study.claims):
-        gated = [gate.row for gate in claim.gates.values() if isinstance(gate, OverFitting)]
-        for row in dict.fromkeys((study.base, *claim.rows, *gated)):
+        for row in dict.fromkeys((study.base, *claim.rows)):
             known = BASE if row == study.base else row
             if rows[row].experiment != f"{TABLE3}{known}":
                 raise UserError(
@@ -244,21 +247,41 @@ def plan_of(study: Study, rows: Mapping[str, ComposedRow]) -> StudyPlan:
         },
         pilots={row: {seed: rows[row].names[seed] for seed in seeds} for row, seeds in study.pilots.items()},
         looks=study.looks,
-        gates=gate_entries(study.claims),
-        claims={claim.id: claim_entry(claim) for claim in study.claims},
+        claims={claim.id: dict(claim.entry) for claim in study.claims},
         analysis=ANALYSIS,
+        terms=study.terms,
     )
 
 
-def freeze(
-    name: str, plan: StudyPlan, claims: Sequence[Claim], runs: Path, commands: Mapping[Stage, str]
-) -> Registration:
+def _evidence(plan: StudyPlan, pilots: Pilots) -> Evidence:
+    """What power is computed with, after all steps and after those of the plan's further budgets."""
+    budgets = [None, *plan.terms.steps]
+    if (folder := plan.terms.power_from) is None:
+        return pilots.evidence(budgets)
+    steps = {name: row.settings["optimization.max_steps"] for name, row in plan.rows.items()}
+    return published_evidence(Path(folder), plan.base, budgets, steps)
+
+
+def _few_seeds(study: Study) -> Iterator[str]:
+    """The claims on rows with too few seeds for a verdict, which are worth more of them before the plan is frozen."""
+    for claim in study.claims:
+        few = [f"{row} has {len(study.seeds[row])}" for row in claim.rows if len(study.seeds[row]) < FEWEST_SEEDS]
+        if few:
+            yield f"{claim.id} will not be tested: it needs {FEWEST_SEEDS} seeds of each row, {', '.join(few)}"
+
+
+def _rules(study: Study) -> Rules:
+    floor = study.terms.floor
+    return replace(STUDY, base=study.base, floor=None if floor is None else floor.log_ppl)
+
+
+def freeze(name: str, plan: StudyPlan, study: Study, runs: Path, commands: Mapping[Stage, str]) -> Registration:
     """Freeze a plan, unless it is frozen already; of several commands at once, one writes it.
 
     Args:
         name: the name of the study.
         plan: its content.
-        claims: the claims of the plan.
+        study: what it states.
         runs: the folder of runs.
         commands: the command line of each stage.
 
@@ -266,7 +289,7 @@ def freeze(
         UserError: pilots have not finished, planned runs are pilots, or the frozen plan differs.
     """
     if not files.exists(registration_file(runs, name)):
-        registration = _new_registration(name, plan, claims, runs, commands)
+        registration = _new_registration(name, plan, study, runs, commands)
         try:
             registration.write(runs)
         except FileExistsError:
@@ -274,6 +297,8 @@ def freeze(
         else:
             sha256 = registration.sha256[:HASH_DIGITS]
             logger.info("frozen: %s, sha256 %s", registration_file(runs, name), sha256)
+            for line in _few_seeds(study):
+                logger.warning("%s", line)
             return registration
     frozen = read_registration(runs, name)
     if difference := frozen.plan.difference(plan):
@@ -288,7 +313,7 @@ def freeze(
 
 
 def _new_registration(
-    name: str, plan: StudyPlan, claims: Sequence[Claim], runs: Path, commands: Mapping[Stage, str]
+    name: str, plan: StudyPlan, study: Study, runs: Path, commands: Mapping[Stage, str]
 ) -> Registration:
     """The plan with the results of its pilots; the arguments and errors are those of `freeze`."""
     check_no_pilots(runs, plan)
@@ -298,8 +323,8 @@ def _new_registration(
             f"{STAGE}=runs: {len(pilots.unfinished)} of {len(plan.pilot_runs)} pilots have not finished; run "
             f"{commands[Stage.pilots]}"
         )
-    noises = pilots.noises
-    powers = power_of(claims, plan.seeds, noises)
+    evidence = _evidence(plan, pilots)
+    noises, powers = evidence.noises(None), claim_powers(study.claims, plan.seeds, evidence, _rules(study))
     return Registration(
         name=name,
         plan=plan,
@@ -307,13 +332,14 @@ def _new_registration(
         code=code_version(),
         command=public_command(commands[Stage.runs]),  # the plan is published with its hash
         pilots=pilots.results(),
-        noises=None if noises is None else {metric.value: asdict(noise) for metric, noise in noises.items()},
-        powers={claim.id: power for claim, power in zip(claims, powers, strict=True)},
+        noises=noises,
+        powers={each.claim.id: each.power for each in powers},
+        effects={each.claim.id: each.effects for each in powers},
     )
 
 
 def _show_plan(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: Path, pilots_command: str) -> None:
-    """Print costs, and the effects that the study can detect."""
+    """Print costs, and the power of the study by budget."""
     plans = {outcome.number: Plan.read(outcome.result) for outcome in JOBS.get().outcomes if outcome.result}
     costs = [
         StudyCosts(row, plans[number], len(study.seeds[row]), len(study.pilots.get(row, ())))
@@ -323,6 +349,15 @@ def _show_plan(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: P
     names = {row: {seed: rows[row].names[seed] for seed in seeds} for row, seeds in study.pilots.items()}
     pilots = Pilots.read(runs, names, study.base)
     seeds = {row: len(each) for row, each in study.seeds.items()}
-    powers = claim_powers(study.claims, seeds, study.base, pilots.noises)
-    frozen = frozen_remark(runs, name, plan_of(study, rows))
-    StudyPlanView(costs, seeds, powers, pilots, pilots_command, frozen).print()
+    plan = plan_of(study, rows)
+    evidence, rules = _evidence(plan, pilots), _rules(study)
+    StudyPlanView(
+        costs=costs,
+        powers=claim_powers(study.claims, seeds, evidence, rules),
+        budgets=budgets(study.claims, seeds, evidence, rules),
+        evidence=evidence.in_words(None),
+        few_seeds=list(_few_seeds(study)),
+        pilots=pilots,
+        command=pilots_command,
+        frozen=frozen_remark(runs, name, plan),
+    ).print()

@@ -1,9 +1,9 @@
-"""A pre-registered study as its file in sweeps/ states it, checked: rows, seeds, pilots, gates and claims."""
+"""A pre-registered study as its file in sweeps/ states it, checked: rows, seeds, pilots and claims."""
 
 import difflib
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -11,17 +11,8 @@ from omegaconf import DictConfig, OmegaConf
 from aiayn.config.sweep_schema import RegisteredConfig, Stage
 from aiayn.config.values import Count, Seed, check_value, check_values
 from aiayn.errors import UserError
-from aiayn.paper.claims import (
-    Claim,
-    Comparison,
-    Converged,
-    Gate,
-    Metric,
-    OverFitting,
-    load_claims,
-    read_claim,
-    read_gate,
-)
+from aiayn.paper.claims import Claim, Metric, load_claims, read_claim
+from aiayn.runs.registrations import Floor, StudyTerms
 
 OTHERS = "others"
 """Stands for the rows whose seeds are not stated."""
@@ -34,7 +25,8 @@ FEWEST_PILOTS = 2
 
 PREFIX = "hydra.sweeper."
 
-GATE_KEYS = tuple(field.name for kind in (Converged, OverFitting) for field in fields(kind))
+PAIR = ("better", "worse")
+"""The keys of a comparison of two rows."""
 
 Seeds = Mapping[str, tuple[int, ...]]
 """The seeds of each row, by its name."""
@@ -45,7 +37,7 @@ class Study:
     """A study."""
 
     stage: Stage | None
-    """The runs to start; None: not stated."""
+    """What to do; None: not stated."""
     base: str
     """The row that others are compared with."""
     rows: Mapping[str, tuple[str, ...]]
@@ -56,10 +48,11 @@ class Study:
     looks: bool
     """Whether results may be looked at before the end."""
     claims: tuple[Claim, ...]
+    terms: StudyTerms
 
     def jobs(self, stage: Stage) -> list[tuple[str, int]]:
         """Row and seed of each run of a stage."""
-        seeds = self.pilots if stage is Stage.pilots else self.seeds
+        seeds = {Stage.pilots: self.pilots, Stage.freeze: {}, Stage.runs: self.seeds}[stage]
         return [(row, seed) for row in self.rows for seed in seeds.get(row, ())]
 
 
@@ -84,6 +77,22 @@ def read_study(sweeper: DictConfig) -> Study:
         pilots={row: _pilot_seeds(settings.pilots.seeds, row, seeds[row]) for row in settings.pilots.rows},
         looks=settings.looks,
         claims=_claims(settings, rows),
+        terms=_terms(settings),
+    )
+
+
+def _terms(settings: RegisteredConfig) -> StudyTerms:
+    floor = settings.floor
+    if floor is not None:
+        _check_keys(floor, "floor", ("log_ppl", "why"), ())
+        _check_positive(floor["log_ppl"], "floor.log_ppl", "a log PPL")
+    for steps in settings.steps:
+        check_value(f"{PREFIX}steps", steps, Count)
+    return StudyTerms(
+        floor=None if floor is None else Floor(float(floor["log_ppl"]), str(floor["why"])),
+        steps=tuple(settings.steps),
+        processors=tuple(settings.processors),
+        power_from=settings.power_from,
     )
 
 
@@ -130,63 +139,39 @@ def _pilot_seeds(value: Any, row: str, planned: Collection[int]) -> tuple[int, .
 
 
 def _claims(settings: RegisteredConfig, rows: Collection[str]) -> tuple[Claim, ...]:
-    gates = {name: _gate(name, values) for name, values in settings.gates.items()}
     found: dict[str, Claim] = {}
     for number, entry in enumerate(settings.claims):
-        claim = _claim(entry, f"claims[{number}]", gates)
+        claim = _claim(entry, f"claims[{number}]", rows)
         key = f"claims.{claim.id}"
         if claim.id in found:
             raise UserError(f"{PREFIX}{key}: there are two claims of this id; rename one")
         for comparison in (*claim.primary, *claim.secondary):
             _check_rows(comparison.rows, rows, key)
-        _check_rows([gate.row for gate in claim.gates.values() if isinstance(gate, OverFitting)], rows, key)
         found[claim.id] = claim
-        for name, gate in claim.gates.items():
-            if gates.setdefault(name, gate) != gate:  # the paper's
-                raise UserError(f"{PREFIX}gates.{name}: {key} has the paper's gate of this name; choose another one")
-    if not found:
-        raise UserError(f"{PREFIX}claims: states no claim; a study tests at least one")
+    for claim in found.values():
+        if claim.requires is not None and claim.requires not in found:
+            raise UserError(f"{PREFIX}claims.{claim.id}: requires claim {claim.requires}; state it too")
     return tuple(found.values())
 
 
-def _gate(name: str, values: Any) -> Gate:
-    key = f"{PREFIX}gates.{name}"
-    for field in values if isinstance(values, dict) else ():
-        _check_name(field, GATE_KEYS, f"gates.{name}", "key")
-    try:
-        gate = read_gate(values)
-    except TypeError:
-        known = "{largest_fall: 0.01, last_share: 0.1} or {row: <row>, minimum_before: 0.8, smallest_rise: 0.01}"
-        raise UserError(f"{key}={values}: is no gate; state {known}") from None
-    for field, value in vars(gate).items():
-        if field != "row" and not (isinstance(value, int | float) and 0 < value < 1):
-            raise UserError(f"{key}.{field}={value}: must be a number between 0 and 1")
-    return gate
-
-
-def _claim(entry: Any, key: str, gates: Mapping[str, Gate]) -> Claim:
+def _claim(entry: Any, key: str, rows: Collection[str]) -> Claim:
     if not isinstance(entry, dict):
         raise UserError(f"{PREFIX}{key}={entry}: is no claim; state id, statement and primary, or paper: <id>")
     if "paper" in entry:
         return _paper_claim(entry, key)
-    _check_keys(entry, key, ("id", "statement", "primary"), ("secondary", "gates"))
+    _check_keys(entry, key, ("id", "statement", "primary"), ("secondary", "may_fail", "requires"))
     if not str(entry["id"]).strip() or not str(entry["statement"]).strip():
         raise UserError(f"{PREFIX}{key}: state an id and a statement of at least one letter")
-    named = entry.get("gates", [])
-    if not isinstance(named, list):
-        raise UserError(f"{PREFIX}{key}.gates={named}: state a list of gates")
-    unknown = [name for name in named if name not in [*gates]]
-    if unknown:
-        known = f"{PREFIX}gates has {', '.join(gates) or 'none'}"
-        raise UserError(f"{PREFIX}{key}.gates={unknown[0]}: no such gate; {_nearest(unknown[0], gates, known)}")
+    if not isinstance(entry.get("may_fail", False), bool):
+        raise UserError(f"{PREFIX}{key}.may_fail={entry['may_fail']}: state true or false")
     for kind in ("primary", "secondary"):
         comparisons = entry.get(kind, [])
         if not isinstance(comparisons, list) or (kind == "primary" and not comparisons):
             raise UserError(f"{PREFIX}{key}.{kind}={comparisons}: state a list of comparisons")
         for number, comparison in enumerate(comparisons):
-            _check_comparison(comparison, f"{key}.{kind}[{number}]")
-    own = {"id": str(entry["id"]), "statement": str(entry["statement"])}
-    return read_claim(entry | own, gates, lambda *_: math.nan)  # all effects are stated
+            _check_comparison(comparison, f"{key}.{kind}[{number}]", rows)
+    texts = {name: str(entry[name]) for name in ("id", "statement", "requires") if entry.get(name) is not None}
+    return read_claim({**entry, **texts})
 
 
 def _paper_claim(entry: Mapping[str, Any], key: str) -> Claim:
@@ -197,20 +182,46 @@ def _paper_claim(entry: Mapping[str, Any], key: str) -> Claim:
     return known[entry["paper"]]
 
 
-def _check_comparison(comparison: Any, key: str) -> None:
+def _check_comparison(comparison: Any, key: str, rows: Collection[str]) -> None:
     if not isinstance(comparison, dict):
         raise UserError(f"{PREFIX}{key}={comparison}: is no comparison; state better, worse and effect")
-    size = "within" if "alike" in comparison else "effect"
-    rows = ("alike",) if "alike" in comparison else ("better", "worse")
-    _check_keys(comparison, key, (*rows, size), ("metric",))
-    named = comparison["alike"] if "alike" in comparison else [comparison["better"], comparison["worse"]]
-    if not isinstance(named, list) or len(named) != 2 or named[0] == named[1]:
-        raise UserError(f"{PREFIX}{key}={named}: compares two rows; name two")
-    value, metric = comparison[size], comparison.get("metric", Metric.ppl.value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise UserError(f"{PREFIX}{key}.{size}={value}: must be a number greater than 0, a difference of the metric")
+    is_likeness = "alike" in comparison
+    has_margin = is_likeness and "within" in comparison
+    size = "within" if has_margin else "effect"
+    likeness = ("alike",) if has_margin else ("alike", "share_of")
+    names = ("trend",) if "trend" in comparison else likeness if is_likeness else PAIR
+    _check_keys(comparison, key, (*names, size), ("metric",))
+    stated = [comparison[name] for name in names]
+    if "trend" in comparison:
+        _check_trend(stated[0], f"{key}.trend", rows)
+    else:
+        _check_pairs(stated if is_likeness else [stated], key, rows)
+    metric = comparison.get("metric", Metric.ppl.value)
     if metric not in list(Metric):
         raise UserError(f"{PREFIX}{key}.metric={metric}: choose from {', '.join(Metric)}")
+    _check_positive(comparison[size], f"{key}.{size}", "a difference of the metric")
+
+
+def _check_trend(sizes: Any, key: str, rows: Collection[str]) -> None:
+    if not isinstance(sizes, dict) or len(sizes) < 2:
+        raise UserError(f"{PREFIX}{key}={sizes}: state the size of at least two rows, as in {{small: 2, large: 4}}")
+    _check_rows(sizes, rows, key)
+    for row, size in sizes.items():
+        _check_positive(size, f"{key}.{row}", "a size")
+    if len({*sizes.values()}) < len(sizes):
+        raise UserError(f"{PREFIX}{key}={sizes}: two rows have the same size; a trend is over different ones")
+
+
+def _check_pairs(pairs: Sequence[Any], key: str, rows: Collection[str]) -> None:
+    for named in pairs:
+        if not isinstance(named, list) or len(named) != 2 or named[0] == named[1]:
+            raise UserError(f"{PREFIX}{key}={named}: compares two rows; name two")
+        _check_rows(named, rows, key)
+
+
+def _check_positive(value: Any, key: str, what: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise UserError(f"{PREFIX}{key}={value}: must be a number greater than 0, {what}")
 
 
 def _check_keys(entry: Mapping[str, Any], key: str, needed: Sequence[str], possible: Sequence[str]) -> None:
@@ -232,26 +243,3 @@ def _check_name(name: Any, known: Sequence[str], key: str, kind: str) -> None:
 def _nearest(name: Any, known: Collection[str], otherwise: str, path: str = "") -> str:
     close = difflib.get_close_matches(str(name), known, n=1)
     return f"did you mean {path}{close[0]}?" if close else otherwise
-
-
-def gate_entries(claims: Sequence[Claim]) -> dict[str, dict[str, Any]]:
-    """The gates of claims, as `read_gate` reads them."""
-    return {name: dict(vars(gate)) for claim in claims for name, gate in claim.gates.items()}
-
-
-def claim_entry(claim: Claim) -> dict[str, Any]:
-    """A claim as `read_claim` reads it, each effect stated."""
-    return {
-        **{name: getattr(claim, name) for name in ("id", "statement", "section", "group", "about")},
-        "gates": list(claim.gates),
-        "primary": [_comparison_entry(each) for each in claim.primary],
-        "secondary": [_comparison_entry(each) for each in claim.secondary],
-    }
-
-
-def _comparison_entry(comparison: Comparison) -> dict[str, Any]:
-    metric = comparison.metric
-    if comparison.within is not None:
-        return {"metric": metric.value, "alike": list(comparison.rows), "within": comparison.within}
-    first, second = comparison.rows
-    return {"metric": metric.value, "better": first, "worse": second, "effect": metric.sign * comparison.effect}

@@ -1,4 +1,4 @@
-"""Tests keep the levels that they state, under any truth, and reach the power that is promised."""
+"""Tests are Student's, corrections are Holm's, and plans reach the power of the tests that they consist of."""
 
 import math
 from dataclasses import replace
@@ -9,20 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from aiayn.evaluation.decisions import Design, Hypothesis, Noise, decide, holm
+from aiayn.evaluation.decisions import Conjunction, Design, Hypothesis, Noise, decide, holm, lasting, opposite_steps
 from aiayn.evaluation.significance import Floats
 
 DRAWS = 20_000
 NOISE = Noise(seeds=0.012**2, sentences=0.0025**2)
-ORDERINGS = [Hypothesis(first, second, -1) for first, second in ((0, 1), (1, 2), (3, 0), (0, 4), (4, 5), (6, 0))]
-ALIKE = Hypothesis(7, 0, 0, margin=0.018)
+POSITIVE, NEGATIVE = Hypothesis({}, 1), Hypothesis({}, -1)
 
 p_values = arrays.arrays(np.float64, st.integers(1, 8), elements=st.floats(0, 1))
 
 
-def at_most(share: float, draws: int = DRAWS) -> float:
-    """The largest share that a simulation may measure."""
-    return share + 4 * math.sqrt(share * (1 - share) / draws)
+def below(first: int, second: int, effect: float) -> Hypothesis:
+    return Hypothesis({first: 1.0, second: -1.0}, -1, effect=effect)
+
+
+def power(*claims: Conjunction, seeds: tuple[int, ...], pooled: bool = False) -> list[float]:
+    return [*map(float, Design(claims, seeds, pooled).power([NOISE], draws=DRAWS))]
 
 
 @given(p_values)
@@ -39,96 +41,95 @@ def test_holm_is_the_textbooks() -> None:
     assert holm(np.array([[0.01, 0.04], [0.03, 0.04]]), 0.05).tolist() == [[True, True], [False, False]]
 
 
-def test_under_no_difference_false_contradictions_stay_under_the_level_in_a_table() -> None:
-    design = Design([*ORDERINGS, replace(ALIKE, effect=0.0)], [[n] for n in range(7)], [8, 4, 4, 4, 4, 4, 4, 4])
-    found = design.simulate([NOISE], np.random.default_rng(0), DRAWS)
-    assert found.contradicted.any(axis=-1).mean() <= at_most(0.025)
-    assert found.supported[:, :-1].mean(axis=0).max() <= at_most(0.025)
-
-
-@pytest.mark.parametrize("true", [0, 1])
-def test_a_claim_of_several_comparisons_is_falsely_supported_no_more_often_than_one(true: int) -> None:
-    """Also where all but one of its comparisons are plainly true, the worst case of a conjunction."""
-    effects = [-1.0 if true else 0.0] * 5 + [0.0]
-    hypotheses = [replace(each, effect=effect) for each, effect in zip(ORDERINGS, effects, strict=True)]
-    design = Design(hypotheses, [range(6)], [8, *[4] * 6])
-    assert design.power([NOISE], draws=DRAWS)[0] <= at_most(0.025)
-
-
-@pytest.mark.parametrize("side", [-1, 1])
-def test_systems_that_differ_by_the_margin_are_falsely_called_alike_in_5_of_100_tables(side: int) -> None:
-    noise = replace(NOISE, seeds=0.004**2)
-    design = Design([replace(ALIKE, effect=side * ALIKE.margin)], [[0]], [12, *[8] * 7])
-    assert 0.03 <= design.power([noise], draws=DRAWS)[0] <= at_most(0.05)
-    contradicted = design.simulate([noise], np.random.default_rng(3), DRAWS).contradicted
-    assert contradicted.mean() <= at_most(0.025)
-
-
-def test_far_beyond_the_margin_is_contradicted_and_close_to_0_is_alike() -> None:
-    errors, freedoms = np.array([0.001]), np.array([20.0])
-    far, near, open_ = (decide([ALIKE], np.array([value]), errors, freedoms) for value in (0.05, 0.001, 0.018))
-    assert (far.contradicted.item(), far.supported.item()) == (True, False)
-    assert (near.contradicted.item(), near.supported.item()) == (False, True)
-    assert (open_.contradicted.item(), open_.supported.item()) == (False, False)
-
-
 @given(st.floats(-1, 1), st.floats(1e-4, 1), st.floats(1, 100))
-def test_an_ordering_and_its_opposite_exchange_support_and_contradiction(
-    difference: float, error: float, freedom: float
+def test_a_sign_and_its_opposite_exchange_support_and_contradiction(
+    contrast: float, error: float, freedom: float
 ) -> None:
-    arguments = np.array([difference]), np.array([error]), np.array([freedom])
-    one, other = (decide([Hypothesis(0, 1, sign)], *arguments) for sign in (1, -1))
+    arguments = np.array([contrast]), np.array([error]), np.array([freedom])
+    one, other = (decide([each], *arguments) for each in (POSITIVE, NEGATIVE))
     assert one.p_supported == pytest.approx(other.p_contradicted)
     assert one.supported.item() == other.contradicted.item()
 
 
 def test_p_values_are_students() -> None:
     values = 0.5 * np.array([0.0, 2.2281388520, np.nan])
-    found = decide([Hypothesis(0, 1, 1)] * 3, values, np.full(3, 0.5), np.full(3, 10.0))
+    found = decide([POSITIVE] * 3, values, np.full(3, 0.5), np.full(3, 10.0))
     assert found.p_supported == pytest.approx(np.array([0.5, 0.025, 1.0]))
     assert found.p_contradicted == pytest.approx(np.array([0.5, 0.975, 1.0]))
 
 
+def test_identical_runs_decide_by_their_difference_alone() -> None:
+    found = decide([POSITIVE] * 3, np.array([0.1, 0.0, -0.1]), np.zeros(3), np.full(3, np.inf))
+    assert (found.supported.tolist(), found.contradicted.tolist()) == ([True, False, False], [False, False, True])
+
+
 def test_without_a_known_error_nothing_is_decided_and_the_correction_still_counts() -> None:
-    hypotheses = [Hypothesis(0, 1, 1)] * 3
     values, freedoms = np.array([9.0, 9.0, -2.4]), np.array([30.0] * 3)
-    found = decide(hypotheses, values, np.array([np.nan, np.nan, 1.0]), freedoms)
+    found = decide([POSITIVE] * 3, values, np.array([np.nan, np.nan, 1.0]), freedoms)
     assert not found.supported.any()
     assert not found.contradicted.any(), "p = 0.011, above 0.025 / 3"
-    assert decide(hypotheses[2:], values[2:], np.ones(1), freedoms[2:]).contradicted.all()
+    assert decide([POSITIVE], values[2:], np.ones(1), freedoms[2:]).contradicted.all()
 
 
-def test_power_is_that_of_the_t_test_for_one_comparison() -> None:
+def test_steps_are_opposite_to_the_claimed_sign_after_correction_over_the_slope() -> None:
+    errors, freedoms = np.ones(3), np.full(3, np.inf)
+    for last, found in ((2.5, True), (2.1, False), (-2.5, False)):  # p = 0.006, 0.018 > 0.05 / 3, 0.994
+        steps = np.array([-1.0, -9.0, last])
+        assert opposite_steps(-1, steps, errors, freedoms).tolist() == [False, False, found]
+        assert opposite_steps(1, -steps, errors, freedoms).tolist() == [False, False, found]
+
+
+@pytest.mark.parametrize(
+    ("measured", "projected", "lasts"),
+    [(9.0, 2.0, True), (9.0, 1.9, False), (-9.0, -2.0, True), (-9.0, -1.9, False), (-9.0, 9.0, False)],
+)
+def test_a_contrast_lasts_where_the_projected_one_excludes_0_on_its_side(
+    measured: float, projected: float, lasts: bool
+) -> None:
+    found, late = (
+        decide([POSITIVE], np.array([each]), np.ones(1), np.full(1, np.inf)) for each in (measured, projected)
+    )
+    assert lasting([POSITIVE], found, late).item() is lasts
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_power_is_that_of_the_t_test_for_one_comparison(pooled: bool) -> None:
     """0.8 at a difference of 2.8 standard errors, when many seeds make t normal."""
     error = math.sqrt(NOISE.seeds * (1 / 200 + 1 / 200) + NOISE.sentences)
-    design = Design([Hypothesis(0, 1, -1, effect=-2.8015 * error)], [[0]], [200, 200])
-    assert design.power([NOISE], draws=DRAWS)[0] == pytest.approx(0.8, abs=0.015)
+    (found,) = power(Conjunction([below(0, 1, -2.8015 * error)]), seeds=(200, 200), pooled=pooled)
+    assert found == pytest.approx(0.8, abs=0.015)
 
 
 def test_power_is_per_claim_and_grows_with_seeds_and_effects() -> None:
-    hypotheses = [Hypothesis(0, 1, -1, effect=-0.03), Hypothesis(0, 2, -1, effect=-0.03)]
-    single, double = Design(hypotheses, [[0], [0, 1]], [8, 4, 4]).power([NOISE])
+    hypotheses = [below(0, 1, -0.03), below(0, 2, -0.03)]
+    one, both = Conjunction(hypotheses[:1]), Conjunction(hypotheses)
+    single, double = power(one, both, seeds=(8, 5, 5))
     assert double < single
-    assert Design(hypotheses, [[0]], [16, 8, 8]).power([NOISE])[0] > single
-    larger = [replace(each, effect=-0.04) for each in hypotheses]
-    assert Design(larger, [[0]], [8, 4, 4]).power([NOISE])[0] > single
+    assert power(one, seeds=(16, 8, 8))[0] > single
+    assert power(Conjunction([below(0, 1, -0.04)]), seeds=(8, 5, 5))[0] > single
 
 
-def test_the_seeds_needed_are_the_fewest_with_power() -> None:
-    hypotheses = [Hypothesis(0, 1, -1, effect=-0.02), Hypothesis(2, 0, -1, effect=-0.03)]
-    design = Design(hypotheses, [[0, 1]], [2, 2, 2])
-    needed = design.seeds_needed([NOISE], [2.0, 1.0, 1.0])
-    assert needed is not None
-    for count, has_power in ((needed, True), (needed - 1, False)):
-        power = replace(design, seeds=[2 * count, count, count]).power([NOISE])[0]
-        assert bool(power >= 0.8) is has_power
-    # The sentences alone hide it, however many seeds there are.
-    assert design.seeds_needed([replace(NOISE, sentences=0.05**2)], [1.0, 1.0, 1.0]) is None
+def test_a_claim_has_no_more_power_than_its_steps_and_the_claim_that_it_requires() -> None:
+    effect, opposite = below(0, 1, -0.04), below(0, 2, 0.1)
+    free, stepped = Conjunction([effect]), Conjunction([effect], [[effect, opposite]])
+    weak = Conjunction([below(1, 2, 0.0)])
+    found = power(free, stepped, weak, replace(free, requires=2), replace(free, requires=1), seeds=(8, 8, 8))
+    assert found[0] > 0.9
+    assert found[1] == found[4] == 0, "a step is opposite"
+    assert found[3] <= found[2] < 0.03
 
 
 def test_measures_have_noises_of_their_own() -> None:
     quiet, loud = replace(NOISE, seeds=1e-8, sentences=1e-9), replace(NOISE, seeds=1.0)
-    hypotheses = [Hypothesis(0, 1, -1, effect=-0.03, measure=0), Hypothesis(0, 1, 1, effect=0.5, measure=1)]
-    powers = Design(hypotheses, [[0], [1]], [4, 4]).power([quiet, loud])
+    second = Hypothesis({0: 1.0, 1: -1.0}, 1, effect=0.5, measure=1)
+    powers = Design([Conjunction([below(0, 1, -0.03)]), Conjunction([second])], [5, 5], pooled=False).power(
+        [quiet, loud]
+    )
     assert powers[0] == 1
     assert powers[1] < 0.3
+
+
+def test_one_seed_without_others_has_no_power() -> None:
+    claim = Conjunction([below(0, 1, -1.0)])
+    assert power(claim, seeds=(5, 1)) == power(claim, seeds=(1, 1), pooled=True) == [0.0]
+    assert power(claim, seeds=(5, 1), pooled=True) == [1.0], "its variance is that of the other"

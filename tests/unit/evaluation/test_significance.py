@@ -1,22 +1,27 @@
 """Intervals cover what they claim to, pairing helps, and the metrics are those of the scorer."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.stats import ttest_ind
 
 from aiayn.evaluation.bleu import bleu_from_statistics, sentence_statistics
+from aiayn.evaluation.decisions import Hypothesis, decide
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores
 from aiayn.evaluation.significance import (
     COLUMNS,
     Effect,
     Floats,
+    Measured,
     SeedNoise,
     bleu_influences,
     bleu_scores,
+    contrast_errors,
     log_perplexities,
     log_perplexity_influences,
     measure,
@@ -142,7 +147,7 @@ def test_the_variances_of_seeds_and_sentences_are_recovered() -> None:
         measured = measure(systems).ppl
         assert measured.noise is not None
         noises.append(measured.noise)
-        beyond.append(measured.sentence_variance(0, 1))
+        beyond.append(measured.sentence_variance({0: 1.0, 1: -1.0}))
     share = 0.2**2 / SENTENCES
     assert np.mean([noise.sentence_share for noise in noises]) == pytest.approx(share, rel=0.1)
     assert np.mean([noise.variance for noise in noises]) == pytest.approx(0.03**2 + share, rel=0.25)
@@ -177,7 +182,7 @@ def test_pairing_narrows() -> None:
     for metric in ("ppl", "bleu"):
         paired, unpaired = (getattr(measure([first, other]), metric) for other in (second, strangers))
         assert paired.difference(0, 1).estimate == pytest.approx(unpaired.difference(0, 1).estimate)
-        assert paired.sentence_variance(0, 1) < unpaired.sentence_variance(0, 1) / 2
+        assert paired.sentence_variance({0: 1.0, 1: -1.0}) < unpaired.sentence_variance({0: 1.0, 1: -1.0}) / 2
 
 
 def test_the_seeds_of_some_systems_inform_those_with_one_and_without_any_nothing_is_known() -> None:
@@ -217,6 +222,80 @@ def test_a_system_without_a_likelihood_spoils_no_other() -> None:
         hopeless = measured.difference(2, 0)
         assert hopeless.error is not None
         assert math.isnan(hopeless.error)
+
+
+def with_values(*systems: Sequence[float]) -> Measured:
+    """Systems whose seeds have these values, on sentences that all systems find alike."""
+    runs = [[run(np.random.default_rng(0), np.zeros(2), luck=0.0)] * len(each) for each in systems]
+    return measure(runs).ppl.with_compared([np.array(each) for each in systems])
+
+
+samples = st.lists(st.floats(-10, 10), min_size=2, max_size=8)
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+@given(first=samples, second=samples)
+def test_a_difference_of_two_systems_is_students_pooled_and_welchs_else(
+    first: list[float], second: list[float], pooled: bool
+) -> None:
+    assume(min(np.ptp(first), np.ptp(second)) > 1e-3)
+    effect = with_values(first, second).contrast({0: 1.0, 1: -1.0}, pooled=pooled)
+    oracle = ttest_ind(first, second, equal_var=pooled)
+    assert effect.error is not None
+    assert effect.freedom == pytest.approx(oracle.df)
+    assert (effect.low, effect.high) == pytest.approx(tuple(oracle.confidence_interval()), rel=1e-6, abs=1e-9)
+    columns = (np.array([each]) for each in (effect.estimate, effect.error, effect.freedom))
+    greater = ttest_ind(first, second, equal_var=pooled, alternative="greater").pvalue
+    assert decide([Hypothesis({}, 1)], *columns).p_supported == pytest.approx(greater, abs=1e-9)
+
+
+WEIGHTS = np.array([[1.0, -0.5, -0.5], [1.0, -1.0, 0.0]])
+VARIANCES, SEEDS = np.array([10.0, 24.0, 32.0]), np.array([5, 6, 8])
+
+
+def test_a_contrast_of_three_systems_has_satterthwaites_degrees_of_freedom() -> None:
+    """Variances of 2, 1 and 1 with 4, 5 and 7 degrees of freedom: 4² / (2²/4 + 1²/5 + 1²/7)."""
+    errors, freedoms = contrast_errors(VARIANCES, SEEDS, WEIGHTS[:1], np.zeros(1), pooled=False)
+    assert (errors.item(), freedoms.item()) == pytest.approx((2.0, 16 / (1 + 1 / 5 + 1 / 7)))
+    with_sentences, same = contrast_errors(VARIANCES, SEEDS, WEIGHTS[:1], np.array([5.0]), pooled=False)
+    assert (with_sentences.item(), same.item()) == pytest.approx((3.0, freedoms.item())), "those of the seeds alone"
+    errors, freedoms = contrast_errors(VARIANCES, SEEDS, WEIGHTS[:1], np.zeros(1), pooled=True)
+    pooled = (4 * 10 + 5 * 24 + 7 * 32) / 16
+    assert (errors.item(), freedoms.item()) == pytest.approx((math.sqrt(pooled * (1 / 5 + 1 / 24 + 1 / 32)), 16))
+
+
+@pytest.mark.parametrize("unknown", ["one seed", "no finite score"])
+def test_a_system_of_unknown_variance_spoils_only_its_own_contrasts(unknown: str) -> None:
+    variances, seeds = VARIANCES.copy(), SEEDS.copy()
+    if unknown == "one seed":
+        seeds[2], variances[2] = 1, 0.0
+    else:
+        variances[2] = math.nan
+    errors, freedoms = contrast_errors(variances, seeds, WEIGHTS, np.zeros(2), pooled=False)
+    assert np.isnan(errors).tolist() == [True, False]
+    alone = contrast_errors(variances[:2], seeds[:2], WEIGHTS[1:, :2], np.zeros(1), pooled=False)
+    assert (errors[1], freedoms[1]) == (alone[0].item(), alone[1].item())
+    assert contrast_errors(variances, seeds, WEIGHTS, np.zeros(2), pooled=True)[1].tolist() == [9, 9]
+
+
+def test_one_seed_has_no_variance_of_its_own_and_identical_runs_have_none() -> None:
+    single = with_values([1.0, 2.0], [1.0], [3.0, 5.0])
+    assert single.contrast({0: 1.0, 1: -1.0}, pooled=False).error is None
+    assert single.contrast({0: 1.0, 2: -1.0}, pooled=False).error is not None
+    assert single.contrast({0: 1.0, 1: -1.0}).error is not None, "that of the others"
+    for pooled in (False, True):
+        same = with_values([1.0, 1.0], [0.5, 0.5]).contrast({0: 1.0, 1: -1.0}, pooled=pooled)
+        assert (same.low, same.high) == (0.5, 0.5)
+
+
+@given(st.lists(samples, min_size=3, max_size=3), st.lists(st.floats(-2, 2), min_size=3, max_size=3))
+def test_contrasts_are_weighted_sums_of_the_values_that_are_compared(
+    values: list[list[float]], weights: list[float]
+) -> None:
+    effect = with_values(*values).contrast(dict(enumerate(weights)), pooled=False)
+    assert effect.estimate == pytest.approx(weights @ np.array([*map(np.mean, values)]), abs=1e-9)
+    parts = [weight**2 * np.var(each, ddof=1) / len(each) for weight, each in zip(weights, values, strict=True)]
+    assert effect.error == pytest.approx(math.sqrt(sum(parts)), abs=1e-9)
 
 
 @given(st.floats(1e-4, 10), st.integers(1, 50))

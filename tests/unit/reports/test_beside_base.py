@@ -114,7 +114,7 @@ def freeze(made: dict[str, dict[int, Path]], runs: Path, *, looks: bool) -> None
         assert entry.record is not None
         names = {seed: str(path.relative_to(runs)) for seed, path in by_seed.items()}
         rows[row] = PlannedRow((f"experiment=table3/{row}",), ReportedRun(entry, entry.record).settings, names)
-    plan = StudyPlan(base="base", rows=rows, pilots={}, looks=looks, gates={}, claims={}, analysis={})
+    plan = StudyPlan(base="base", rows=rows, pilots={}, looks=looks, claims={}, analysis={})
     time = "2020-01-01T00:00:00+00:00"
     code = Code(None, None, None)
     Registration(

@@ -130,12 +130,14 @@ def test_documents_have_the_names_that_the_page_states() -> None:
     """The name of a verb or noun; the page lists all others."""
     page = (Path(__file__).parents[3] / "docs" / "json.md").read_text()
     names = SCHEMAS.keys() - {"definitions"}
-    assert all(SCHEMAS[name]["title"] == f"aiayn/{name}/1" for name in names)
-    assert "`aiayn/<verb or report noun>/1`" in page
+    assert all(re.fullmatch(rf"aiayn/{name}/\d+", SCHEMAS[name]["title"]) for name in names)
+    assert all(SCHEMAS[name]["title"] == SCHEMAS[name]["properties"]["schema"]["const"] for name in names)
+    assert "`aiayn/<verb or report noun>/<number>`" in page
     verbs = {verb for verb, command in COMMANDS.items() if command.has_json}
     regular = {*verbs, *COMMANDS["report"].nouns} - {"report", "train", "page"}
     assert regular <= names
-    stated = set(re.findall(r"`aiayn/([\w-]+)/1`", page))
+    stated = {name for name in names if f"`{SCHEMAS[name]['title']}`" in page}
+    assert len(stated) == len(re.findall(r"`aiayn/[\w-]+/\d+`", page)), "each of its present version"
     assert stated <= names
     assert names - regular <= stated
     assert all(str(SCHEMAS[name]["description"]).endswith(".") for name in names)

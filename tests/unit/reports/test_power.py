@@ -1,161 +1,173 @@
-"""The detectable effects and the needed seeds that are printed have the promised power."""
+"""The power of a plan follows from what earlier runs tell of it."""
 
 import math
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from measured_rows import DEVIATION, measured_rows
 
 from aiayn.errors import UserError
-from aiayn.evaluation.decisions import Noise
-from aiayn.paper.claims import Claim, Comparison, Converged, Metric
-from aiayn.reports.gates import chance_to_converge
-from aiayn.reports.judgement import power_of
-from aiayn.reports.power import Pilots, claim_powers, power_grid
+from aiayn.paper.claims import Claim, Metric, read_claim
+from aiayn.reports.judgement import STUDY
+from aiayn.reports.measured import MeasuredRows
+from aiayn.reports.power import (
+    Evidence,
+    Pilots,
+    budget_grid,
+    budgets,
+    claim_powers,
+    power_grid,
+    published_evidence,
+)
+from aiayn.reports.verdicts import CUT
 from aiayn.runs.record import read_record
 
 MakeRun = Callable[..., Path]
 
-SEEDS = {"base": 8, "mine": 4, "other": 4}
-BETTER = Comparison(Metric.ppl, "mine", "base", None, -0.03)
-BLEU = Comparison(Metric.bleu, "mine", "base", None, 0.5)
-ALIKE = Comparison(Metric.ppl, "other", "base", 0.02, 0.0)
+SEEDS = {"base": 8, "mine": 5, "other": 5, "large": 5}
+PAIR = {"better": "mine", "worse": "base", "effect": 0.02}
+LEVELS = {"base": 1.6, "mine": 1.58, "other": 1.7, "large": 1.5}
 
 
-def claim(*primary: Comparison) -> Claim:
-    return Claim("x", "X.", primary)
+def claim(primary: Mapping[str, Any] = PAIR, name: str = "x", **others: Any) -> Claim:
+    return read_claim({"id": name, "statement": "X.", "primary": [primary], **others})
 
 
-def scaled(found: Claim, factor: float) -> Claim:
-    return replace(
-        found,
-        primary=tuple(
-            replace(each, effect=factor * each.effect, within=None if each.within is None else factor * each.within)
-            for each in found.primary
-        ),
-    )
+def evidence(
+    levels: Mapping[str, float] = LEVELS, *, tells_effects: bool = False, deviation: float = DEVIATION
+) -> Evidence:
+    return Evidence("base", {None: measured_rows(levels, deviation=deviation)}, tells_effects)
 
 
-@settings(max_examples=15)
-@given(
-    st.sampled_from([claim(BETTER), claim(ALIKE), claim(BETTER, ALIKE), claim(BETTER, BLEU)]),
-    st.floats(0.002, 0.05),
-)
-def test_the_detectable_effect_and_the_seeds_have_80_percent_power(found: Claim, deviation: float) -> None:
-    noise = Noise(deviation**2, 1e-6)
-    noises = {Metric.ppl: noise, Metric.bleu: replace(noise, seeds=100 * noise.seeds)}
-    (result,) = claim_powers([found], SEEDS, "base", noises)
-    assert result.factor is not None
-    at, below = (
-        power_of([scaled(found, factor)], SEEDS, noises)[0] for factor in (result.factor, result.factor / 1.02)
-    )
-    assert at is not None
-    assert below is not None
-    assert at >= 0.8 > below
+def power(found: Evidence, *claims: Claim, seeds: Mapping[str, int] = SEEDS) -> float:
+    """Of the first claim."""
+    (result, *_) = claim_powers(claims or (claim(),), seeds, found, STUDY)
     assert result.power is not None
-    assert result.factor <= 1.01 if result.power >= 0.8 else result.factor > 1, "found to 1%"
-    if result.seeds is not None:
-        assert result.seeds.keys() == {*found.rows}
-        fewest = min(result.seeds.values())  # rows that the claim is not about have as many
-        (with_them,) = power_of([found], dict.fromkeys(SEEDS, fewest) | dict(result.seeds), noises)
-        assert with_them is not None
-        assert with_them >= 0.8 - 0.02
+    return result.power
 
 
-def test_without_pilots_nothing_is_promised() -> None:
-    (result,) = claim_powers([claim(BETTER)], SEEDS, "base", None)
-    assert (result.power, result.factor, result.seeds) == (None, None, None)
-    assert power_grid([result]).groups == ((("x", "PPL of mine < base", "−0.030", "", "", ""),),)
+@settings(max_examples=10)
+@given(deviation=st.floats(0.005, 0.05), count=st.integers(5, 10), effect=st.floats(0.005, 0.05))
+def test_power_grows_with_seeds_and_effects_and_falls_with_the_variance(
+    deviation: float, count: int, effect: float
+) -> None:
+    found, stated = evidence(deviation=deviation), claim({**PAIR, "effect": effect})
+    fewer, more = ({**SEEDS, "base": 2 * number, "mine": number} for number in (count, 2 * count))
+    some = power(found, stated, seeds=fewer)
+    slack = 0.03  # of the simulation
+    assert power(found, stated, seeds=more) >= some - slack
+    assert power(found, claim({**PAIR, "effect": 2 * effect}), seeds=fewer) >= some - slack
+    assert power(evidence(deviation=2 * deviation), stated, seeds=fewer) <= some + slack
+
+
+def test_the_upper_bound_of_the_variance_is_assumed() -> None:
+    found = evidence()
+    (noises, rows) = found.noises(None), found.measured[None]
+    assert noises is not None
+    noise = rows.by(Metric.ppl).noise
+    assert noise is not None
+    assert noises[Metric.ppl].seeds == noise.upper_variance(0.8) > noise.variance == pytest.approx(DEVIATION**2)
+    assert found.in_words(None).startswith("standard deviation between seeds: 0.0100 log PPL (80% upper bound 0.0120)")
+
+
+@pytest.mark.parametrize(
+    ("primary", "levels", "tells_effects", "effects"),
+    [
+        (PAIR, LEVELS, False, [-0.02]),
+        (PAIR, {**LEVELS, "mine": 1.5}, False, [-0.02]),
+        (PAIR, {**LEVELS, "mine": 1.5}, True, [-0.1 * CUT]),
+        (PAIR, {**LEVELS, "mine": 1.7}, True, [0.1 * CUT]),  # a difference that was opposite
+        (PAIR, {"base": 1.6, "other": 1.7}, True, [-0.02]),  # a row that was not trained
+        ({"trend": {"mine": 1, "base": 2, "large": 4}, "effect": 0.03}, LEVELS, True, [-0.04 * CUT]),
+        ({"alike": ["mine", "base"], "share_of": ["other", "base"], "effect": 0.2}, LEVELS, True, [-0.025 * CUT] * 2),
+        ({"alike": ["mine", "base"], "share_of": ["other", "base"], "effect": 0.2}, LEVELS, False, [-0.05] * 2),
+    ],
+)
+def test_a_share_of_published_differences_is_assumed_and_else_the_stated_ones(
+    primary: dict[str, Any], levels: dict[str, float], tells_effects: bool, effects: list[float]
+) -> None:
+    found = evidence(levels, tells_effects=tells_effects)
+    (result,) = claim_powers([claim(primary)], SEEDS, found, STUDY)
+    assert result.effects == pytest.approx(effects)
+
+
+@pytest.mark.parametrize(("floor", "effect"), [(None, -0.2), (1.3, -0.2), (1.55, -0.05), (1.7, 0.0)])
+def test_stated_effects_end_at_the_floor_of_the_corpus(floor: float | None, effect: float) -> None:
+    stated, rules = claim({**PAIR, "effect": 0.2}), replace(STUDY, floor=floor)
+    for levels in ({"base": 1.6}, LEVELS):
+        (result,) = claim_powers([stated], SEEDS, evidence(levels), rules)
+        assert result.effects == pytest.approx((effect,))
+    (published,) = claim_powers([stated], SEEDS, evidence(tells_effects=True), rules)
+    assert published.effects == pytest.approx((-0.02 * CUT,)), "it was reached"
+
+
+def test_what_makes_a_verdict_other_than_reproduced_takes_power() -> None:
+    """An opposite step of a trend, and a required claim."""
+    trend = claim({"trend": {"mine": 1, "base": 2, "large": 4}, "effect": 0.05})
+    assert power(evidence({"mine": 1.7, "base": 1.6, "large": 1.5}, tells_effects=True), trend) > 0.95
+    wavy = evidence({"mine": 1.7, "base": 1.4, "large": 1.5}, tells_effects=True)
+    assert power(wavy, trend) < 0.01
+    hard, easy = (claim({**PAIR, "effect": effect}, "hard") for effect in (0.001, 0.1))
+    for required in (hard, easy):
+        resting = claim({**PAIR, "effect": 0.1}, requires="hard")
+        assert power(evidence(), resting, required) == pytest.approx(power(evidence(), required), abs=0.01)
+
+
+def test_without_two_seeds_nothing_is_promised() -> None:
+    for rows in (MeasuredRows(None, {}), measured_rows({"base": 1.6}, counts={"base": 1})):
+        found = Evidence("base", {None: rows}, tells_effects=False)
+        assert "power is unknown" in found.in_words(None)
+        results = claim_powers([claim()], SEEDS, found, STUDY)
+        assert results[0].power is None
+        assert power_grid(results).groups == ((("x", "PPL of mine < base", "−0.020", "−0.020", "", ""),),)
+
+
+def test_power_is_shown_by_steps_and_seeds_and_too_little_is_named() -> None:
+    claims = [claim({**PAIR, "effect": 0.1}, "clear"), claim({**PAIR, "effect": 0.001}, "hopeless")]
+    early = Evidence("base", {500: measured_rows(LEVELS, deviation=0.1), **evidence().measured}, tells_effects=False)
+    clear, hopeless = power_grid(claim_powers(claims, SEEDS, early, STUDY)).groups[0]
+    assert (clear[-2:], hopeless[-1]) == (("100%", ""), "under-powered beforehand")
+    found = budgets(claims, SEEDS, early, STUDY)
+    assert [(each.steps, each.name) for each in found] == [
+        (steps, name) for steps in (500, None) for name in ("as planned", "5 each", "8 each", "12 each")
+    ]
+    grid = budget_grid(found)
+    assert grid.groups[0][4] == ("all", "as planned", "100%", hopeless[-2])
+    assert found[0].plain() == {
+        "steps": 500,
+        "seeds": SEEDS,
+        "powers": {each.claim.id: each.power for each in found[0].powers},
+    }
+    for steps in (500, None):
+        powers = [each.powers[0].power or 0.0 for each in found if each.steps == steps and each.name != "as planned"]
+        assert powers == sorted(powers)
 
 
 def names(*runs: Path) -> dict[int, str]:
     return {number: str(run.relative_to(run.parents[2])) for number, run in enumerate(runs)}
 
 
-def test_pilots_tell_how_seeds_vary(tmp_path: Path, make_run: MakeRun) -> None:
-    runs = [make_run("base", seed=seed, nll=2.0 + 0.1 * seed) for seed in (1001, 1002, 1003)]
+def test_pilots_tell_how_seeds_vary_at_every_budget(tmp_path: Path, make_run: MakeRun) -> None:
+    def curve(seed: int) -> dict[int, float]:
+        return {step: math.exp(2 + (0.1 if step <= 500 else 0.01) * (seed % 7)) for step in range(100, 1100, 100)}
+
+    runs = [make_run("base", seed=seed, curve=curve(seed)) for seed in (1001, 1002, 1003)]
     planned = {"base": names(*runs) | {9: "table3/base/missing"}}
     pilots = Pilots.read(tmp_path / "runs", planned, "base")
     assert pilots.unfinished == ["table3/base/missing"]
-    assert pilots.noises is not None
+    assert pilots.in_words() == "pilots: 3 of base finished"
     assert [result.seed for result in pilots.results()] == [1001, 1002, 1003]
     stated = [math.log(read_record(run / "run.json").scores["dev"].ppl) for run in runs]
     assert [result.log_ppl for result in pilots.results()] == pytest.approx(stated)
-    noise = pilots.measured.by(Metric.ppl).noise
-    assert noise is not None
-    assert f"3 of base; standard deviation between seeds: {noise.deviation:.4f} log PPL" in pilots.in_words()
-    assert pilots.noises[Metric.ppl].seeds > noise.variance, "the upper bound"
-
-
-def test_one_pilot_tells_nothing(tmp_path: Path, make_run: MakeRun) -> None:
-    pilots = Pilots.read(tmp_path / "runs", {"base": names(make_run("base"))}, "base")
-    assert pilots.noises is None
-    assert "power is unknown" in pilots.in_words()
-    assert "none finished" in Pilots.read(tmp_path / "runs", {}, "base").in_words()
-
-
-RECORDED = (8.9739, 9.0625), (8.7731, 8.7400), (8.6620, 8.8376), (8.9079, 8.9872)
-"""Perplexities of base on dev at steps 4,500 and 5,000, of the pilots of the lab's over-fitting arm."""
-
-
-def test_a_gate_that_pilots_may_pass_by_chance_is_named(tmp_path: Path, make_run: MakeRun) -> None:
-    runs = [
-        make_run("base", seed=1001 + number, curve={4500: early, 5000: late})
-        for number, (early, late) in enumerate(RECORDED)
-    ]
-    gated = replace(claim(BETTER), gates={"converged": Converged(0.01, 0.1)})
-    pilots = Pilots.read(tmp_path / "runs", {"base": names(*runs)}, "base")
-    assert not list(pilots.failed_gates([gated]))
-    (line,) = pilots.uncertain_gates([gated], SEEDS | {"base": 6})
-    found = re.fullmatch(r"gates of x: 6 runs like the pilots of base converge with a probability of (\d+)%", line)
-    assert found
-    assert 45 <= int(found[1]) <= 60
-    wide = replace(gated, gates={"converged": Converged(0.05, 0.1)})
-    assert not list(pilots.uncertain_gates([wide, claim(BETTER)], SEEDS))
-    narrow = replace(gated, gates={"converged": Converged(0.001, 0.1)})
-    assert list(pilots.failed_gates([narrow]))
-    assert not list(pilots.uncertain_gates([narrow], SEEDS)), "the reason is stated instead"
-
-
-@given(st.lists(st.floats(-0.02, 0.02), min_size=2, max_size=6), st.integers(1, 8))
-def test_the_chance_to_converge_grows_with_the_limit_and_is_half_at_it(changes: list[float], seeds: int) -> None:
-    curves = [{900: 5.0, 1000: 5.0 * math.exp(change)} for change in changes]
-    chances = [
-        chance_to_converge(Converged(limit, 0.1), curves, seeds, may_rise=False) or 0.0
-        for limit in (0.001, 0.01, 0.1, 0.9)
-    ]
-    assert chances == pytest.approx(sorted(chances), abs=1e-9)
-    assert chances[0] >= 0
-    assert chances[-1] > 0.5
-    may_rise = chance_to_converge(Converged(0.01, 0.1), curves, seeds, may_rise=True)
-    assert may_rise is not None
-    assert may_rise >= chances[1] - 1e-9
-    mean = sum(changes) / len(changes)
-    assume(-mean > 0.001 and max(changes) - min(changes) > 1e-6)
-    at_mean = chance_to_converge(Converged(-math.expm1(mean), 0.1), curves, seeds, may_rise=True)
-    assert at_mean == pytest.approx(0.5, abs=1e-3)
-
-
-def test_the_chance_to_converge_is_that_of_simulated_studies() -> None:
-    random = np.random.default_rng(0)
-    chances = []
-    for _ in range(2000):
-        changes = -0.1 + 0.01 * random.standard_normal(10)
-        pilots = [{900: 5.0, 1000: 5.0 * math.exp(change)} for change in changes[:4]]
-        fall = -math.expm1(changes[4:].mean())  # a limit that the runs just reach
-        chances.append(chance_to_converge(Converged(fall, 0.1), pilots, 6, may_rise=True))
-    for share in (0.1, 0.5, 0.9):
-        assert np.mean(np.array(chances) < share) == pytest.approx(share, abs=0.03)
-
-
-@pytest.mark.parametrize("curves", [[], [{900: 5.0, 1000: 4.99}], [{1000: 5.0}] * 2, [{900: 5.0, 1000: math.inf}] * 2])
-def test_without_two_known_falls_there_is_no_chance_to_converge(curves: list[dict[int, float]]) -> None:
-    assert chance_to_converge(Converged(0.01, 0.1), curves, 6, may_rise=False) is None
+    found = pilots.evidence([None, 500])
+    assert not found.tells_effects
+    noises = [found.measured[steps].by(Metric.ppl).noise for steps in (500, None)]
+    assert [0.0 if each is None else each.deviation for each in noises] == pytest.approx([0.1, 0.01])
 
 
 def test_pilots_of_two_corpora_are_refused(tmp_path: Path, make_run: MakeRun) -> None:
@@ -168,3 +180,8 @@ def test_an_infinite_perplexity_is_kept_as_none(tmp_path: Path, make_run: MakeRu
     run = make_run("base", nll=math.inf)
     (result,) = Pilots.read(tmp_path / "runs", {"base": names(run)}, "base").results()
     assert result.log_ppl is None
+
+
+def test_a_folder_without_a_publication_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^hydra\.sweeper\.power_from="):
+        published_evidence(tmp_path, "base", [None], {})

@@ -5,6 +5,7 @@ import math
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ import yaml
 from aiayn.commands.front_end import main
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
+from aiayn.evaluation.decisions import Noise
 from aiayn.paper.claims import Metric
 from aiayn.reports.comparison import compare
 from aiayn.reports.comparison_grids import document
 from aiayn.reports.deviations import Deviation, Kind, deviations_of, plan_remarks
 from aiayn.reports.power import pilot_result
-from aiayn.reports.registered import ANALYSIS, RegisteredStudy, read_registered, registration_of
+from aiayn.reports.registered import ANALYSIS, LAST_OF_RULES, RegisteredStudy, read_registered, registration_of
 from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.ledger import pilots_left_out, read_results
@@ -65,13 +67,31 @@ def name(run: Path) -> str:
 
 
 @pytest.fixture
-def made(tmp_path: Path, make_run: MakeRun) -> Made:
+def made(tmp_path: Path, study: Made) -> Made:
+    """A copy of the study below tmp_path / "runs", which a test may change."""
     folder = tmp_path / "runs"
+    shutil.copytree(study.folder, folder)
+    base, mine, pilots = (
+        [folder / run.relative_to(study.folder) for run in runs] for runs in (study.base, study.mine, study.pilots)
+    )
+    return Made(folder, base, mine, pilots)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory, make_run_in: MakeRun) -> Made:
+    folder = tmp_path_factory.mktemp("study") / "runs"
+    make_run = partial(make_run_in, folder)
 
     def runs(row: str, seeds: range, nll: float, started: str = LATE) -> list[Path]:
-        return [make_run(row, seed=seed, nll=nll + 0.001 * (seed % 7), started=started, **ORIGIN) for seed in seeds]
+        return [
+            make_run(
+                row, seed=seed, nll=of, started=started, curve=dict.fromkeys((800, 900, 1000), math.exp(of)), **ORIGIN
+            )
+            for seed in seeds
+            for of in [nll + 0.001 * (seed % 7)]
+        ]
 
-    base, mine = runs("base", range(1, 5), 2.0), runs("d_ls0", range(1, 4), 1.9)
+    base, mine = runs("base", range(1, 6), 2.0), runs("d_ls0", range(1, 6), 1.9)
     pilots = runs("base", range(1001, 1004), 2.0, EARLY)
     rows = {"base": base, "mine": mine}
     plan = StudyPlan(
@@ -79,7 +99,6 @@ def made(tmp_path: Path, make_run: MakeRun) -> Made:
         rows={row: PlannedRow((row,), settings(each[0]), by_seed(each)) for row, each in rows.items()},
         pilots={"base": by_seed(pilots)},
         looks=False,
-        gates={},
         claims={
             claim: {"id": claim, "statement": claim, "primary": [comparison]}
             for claim, comparison in {
@@ -90,7 +109,7 @@ def made(tmp_path: Path, make_run: MakeRun) -> Made:
         analysis=ANALYSIS,
     )
     results = tuple(pilot_result("base", name(run), reported(run)) for run in pilots)
-    noises = {metric.value: {"seeds": 1e-4, "sentences": 1e-6} for metric in Metric}
+    noises = dict.fromkeys(Metric, Noise(seeds=1e-4, sentences=1e-6))
     powers = {"helps": 0.4, "hurts": 0.9}
     code = Code("a" * 40, dirty=False, patch=None)
     Registration("study", plan, FROZEN, code, "aiayn train", results, noises, powers).write(folder)
@@ -143,7 +162,7 @@ def test_a_study_that_was_run_as_planned_has_verdicts_and_no_deviation(made: Mad
     assert deviations_of(study) == ()
     assert [claim.verdict for claim in study.claims] == [Verdict.reproduced, Verdict.contradicted]
     assert [claim.power for claim in study.claims] == [0.4, 0.9], "as frozen"
-    assert {row: study.measured.seeds(row) for row in ("base", "mine")} == {"base": 4, "mine": 3}
+    assert {row: study.measured.seeds(row) for row in ("base", "mine")} == {"base": 5, "mine": 5}
     assert "deviations from the plan: none" in list(plan_remarks(study))
 
 
@@ -161,7 +180,7 @@ def test_a_run_of_another_configuration_is_not_in_the_analysis(made: Made) -> No
     change_config(made.mine[0], lambda content: content["model"].update(d_ff=7))
     (text,) = made.deviations(Kind.changed)
     assert text.startswith(f"{name(made.mine[0])}: model.d_ff is 7, planned ")
-    assert made.read().measured.seeds("mine") == 2
+    assert made.read().measured.seeds("mine") == 4
 
 
 def test_a_run_of_another_seed_than_planned_is_changed(made: Made) -> None:
@@ -173,7 +192,7 @@ def test_a_run_of_another_corpus_is_not_in_the_analysis(made: Made) -> None:
     for run in made.base:  # most of them, and still not those of the pilots
         change_record(run, data_fingerprint="e" * 64)
     texts = made.deviations(Kind.changed)
-    assert len(texts) == 4
+    assert len(texts) == 5
     assert "fingerprint eeeeeeeeeeee, that of the study ffffffffffff" in texts[0]
 
 
@@ -181,7 +200,7 @@ def test_runs_that_the_plan_does_not_have_are_named_and_not_counted(made: Made, 
     make_run("base", seed=9, nll=5.0, started=LATE, **ORIGIN)
     make_run("d_ls02", seed=9, started=LATE, **ORIGIN)
     assert made.deviations(Kind.added) == ["base, seed 9: not in the plan, and not in the analysis"]
-    assert made.read().measured.seeds("base") == 4
+    assert made.read().measured.seeds("base") == 5
 
 
 def test_runs_begun_before_the_plan_was_frozen_are_named(made: Made) -> None:
@@ -212,8 +231,7 @@ def test_an_earlier_attempt_by_other_code_is_named(made: Made) -> None:
 def test_another_precision_than_that_of_the_pilots_is_named(made: Made) -> None:
     for run in made.mine:
         change_record(run, precision="bf16-mixed")
-    listed = ", ".join(map(name, made.mine))
-    assert made.deviations(Kind.precision) == [f"bf16-mixed: {listed}; pilots trained in 32-true"]
+    assert made.deviations(Kind.precision) == ["bf16-mixed: 5 runs; pilots trained in 32-true"]
 
 
 def test_pilots_that_have_changed_or_are_gone_or_were_added_are_named(made: Made) -> None:
@@ -248,11 +266,11 @@ def test_runs_that_were_trained_anew_are_named(made: Made) -> None:
 
 def test_other_rules_than_those_of_the_plan_are_named(made: Made) -> None:
     plan = read_registration(made.folder, "study").plan
-    without = {key: value for key, value in ANALYSIS.items() if key != "target_power"}
+    without = {key: value for key, value in ANALYSIS.items() if key != "variance_bound"}
     change_registration(made.folder, plan=replace(plan, analysis={**without, "one_sided_level": 0.2, "old": 1}))
     assert set(made.deviations(Kind.analysis)) == {
         f"one_sided_level is {ANALYSIS['one_sided_level']} in this code, planned 0.2",
-        f"target_power is {ANALYSIS['target_power']} in this code, planned not stated",
+        f"variance_bound is {ANALYSIS['variance_bound']} in this code, planned not stated",
         "old is not stated in this code, planned 1",
     }
 
@@ -298,7 +316,7 @@ def test_reports_say_how_many_pilots_they_leave_out(made: Made) -> None:
 def test_looks_are_listed(made: Made) -> None:
     record_look(made.folder, "study", 3)
     (text,) = made.deviations(Kind.look)
-    assert text.endswith("with 3 of 7 runs")
+    assert text.endswith("with 3 of 10 runs")
 
 
 @pytest.mark.parametrize("noun", ["hypotheses", "table3"])
@@ -317,7 +335,7 @@ def test_an_unfinished_study_with_deviations_is_made_again_from_its_publication(
     for _ in range(2):
         assert main([*words, "from=published", "output=again.md"]) == 0, "published data records no look"
         assert (tmp_path / "again.md").read_text(encoding="utf-8") == page
-    for text in ("seed 9: not in the plan", "seed is 7, planned 1", "not begun", "with 4 of 7 runs"):
+    for text in ("seed 9: not in the plan", "seed is 7, planned 1", "not begun", "with 7 of 10 runs"):
         assert text in page
     assert noun == "table3" or "seed 2: failed" in page
 
@@ -346,7 +364,7 @@ def test_the_table_of_a_study_has_its_runs_of_the_tables_rows_alone(
     make_run("a_h1", data_fingerprint="e" * 64)
     assert main(["report", "table3"]) == 2, "longer training and another corpus"
     capsys.readouterr()
-    assert seeds_in_table3(["study=study"]) == {"base": [1, 2, 3, 4]}
+    assert seeds_in_table3(["study=study"]) == {"base": [1, 2, 3, 4, 5]}
 
 
 def test_a_publication_is_about_its_study_and_says_nothing_of_others(
@@ -363,7 +381,7 @@ def test_a_publication_is_about_its_study_and_says_nothing_of_others(
         for noun, page in zip(("hypotheses", "table3"), pages, strict=True):
             assert main(["report", noun, f"from={folder}", "output=again.md"]) == 0
             assert (tmp_path / "again.md").read_text(encoding="utf-8") == page
-    assert all("9 planned runs" in page and "study other" not in page for page in pages)
+    assert all("12 planned runs" in page and "study other" not in page for page in pages)
 
 
 def test_a_table_without_runs_of_its_study_is_refused(
@@ -401,11 +419,35 @@ def test_the_plan_is_in_the_remarks_with_its_hash_and_deviations(made: Made) -> 
     sha256 = json.loads((made.folder / "registrations/study.json").read_text())["sha256"]
     assert sha256[:12] in plan
     assert FROZEN in plan
-    assert "6 of 7 planned runs in" in plan
+    assert "9 of 10 planned runs in" in plan
     assert deviations == ["deviation from the plan (missing): base, seed 4: not begun"]
 
 
-def test_damaged_variances_are_refused_in_one_line(made: Made) -> None:
-    change_registration(made.folder, noises={"ppl": {"seeds": 1.0}})
-    with pytest.raises(UserError, match=r"study\.json: noises are not of this version"):
+@pytest.mark.parametrize(
+    ("key", "value"), [("noises", {"ppl": {"seeds": 1.0}}), ("powers", {"helps": "large"}), ("effects", [1.0])]
+)
+def test_facts_of_another_form_are_refused_in_one_line(made: Made, key: str, value: Any) -> None:
+    path = registration_file(made.folder, "study")
+    content = json.loads(path.read_text()) | {key: value}
+    path.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=rf"study\.json: {key}: ") as refused:
+        made.read()
+    assert "\n" not in str(refused.value)
+
+
+def test_claims_of_another_form_are_refused_in_one_line(made: Made) -> None:
+    plan = read_registration(made.folder, "study").plan
+    change_registration(made.folder, plan=replace(plan, claims={"helps": {"primary": 3}}))
+    with pytest.raises(UserError, match=r"study\.json: claims are not of this version"):
         _ = made.read().claims
+
+
+def test_a_plan_of_other_rules_has_no_verdicts_and_names_the_commit_that_has(made: Made) -> None:
+    plan = read_registration(made.folder, "study").plan
+    earlier = {key: value for key, value in ANALYSIS.items() if key != "rules"}
+    change_registration(made.folder, plan=replace(plan, analysis=earlier, other={"gates": {}}))
+    study = made.read()
+    assert study.claims == ()
+    assert study.registration.plan.other == {"gates": {}}
+    assert deviations_of(study) == ()
+    assert study.last_of_rules == LAST_OF_RULES[1]

@@ -1,12 +1,14 @@
 """Table 3 of runs of a frozen plan is judged by the plan, and can be published with it."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from aiayn.commands.front_end import main
+from aiayn.reports.registered import ANALYSIS
 from aiayn.reports.reported_runs import ReportedRun
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.directory import RunDirectory
@@ -15,20 +17,24 @@ from aiayn.runs.provenance import Code
 from aiayn.runs.registrations import PlannedRow, Registration, StudyPlan
 
 MakeRun = Callable[..., Path]
-SEEDS = range(1, 4)
+SEEDS = range(1, 6)
 
 
 @pytest.fixture
 def runs(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A study of base and too many heads with three seeds each, and a further seed of base."""
+    """A study of base and too many heads with five seeds each, and a further seed of base."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "runs"
-    curve = {900: 8.0, 1000: 8.0}
+
+    def made_with(row: str, seed: int, ppl: float, match: float) -> Path:
+        curve = dict.fromkeys((800, 900, 1000), ppl + 0.01 * (seed % 3))
+        return make_run(row, seed=seed, nll=math.log(ppl), match=match, curve=curve)
+
     made = {
-        row: {seed: make_run(row, seed=seed, nll=nll, match=match, curve=curve) for seed in SEEDS}
-        for row, nll, match in (("base", 2.0, 0.7), ("a_h32", 2.2, 0.6))
+        row: {seed: made_with(row, seed, ppl, match) for seed in SEEDS}
+        for row, ppl, match in (("base", 7.4, 0.7), ("a_h32", 9.0, 0.6))
     }
-    make_run("base", seed=4, curve=curve)
+    made_with("base", 6, 7.4, 0.7)
     rows = {}
     for row, by_seed in made.items():
         entry = read_entry(RunDirectory(by_seed[1]))
@@ -40,9 +46,8 @@ def runs(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "statement": "Too many heads cost quality too.",
         "primary": [{"better": "base", "worse": "a_h32", "effect": 0.018}],
     }
-    plan = StudyPlan(
-        base="base", rows=rows, pilots={}, looks=False, gates={}, claims={"too_many_heads": claim}, analysis={}
-    )
+    claims = {"too_many_heads": claim}
+    plan = StudyPlan(base="base", rows=rows, pilots={}, looks=False, claims=claims, analysis=ANALYSIS)
     Registration(
         name="heads",
         plan=plan,
@@ -69,7 +74,7 @@ def test_a_claim_of_the_plan_has_its_power_and_its_verdict(runs: Path) -> None:
     assert table()["one_head"]["verdict"] == Verdict.not_tested
     remarks = json.loads(Path("table3.json").read_text(encoding="utf-8"))["remarks"]
     assert any(remark.startswith("plan: heads, frozen 2020-01-01") for remark in remarks)
-    assert any("base, seed 4: not in the plan" in remark for remark in remarks)
+    assert any("base, seed 6: not in the plan" in remark for remark in remarks)
     assert not (runs / "registrations" / "heads.looks").exists(), "all planned runs are in"
 
 

@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 
 from aiayn.config.identity import flatten
 from aiayn.errors import UserError
+from aiayn.evaluation.decisions import Noise
+from aiayn.paper.claims import Metric
 from aiayn.runs.provenance import Code
 from aiayn.runs.registrations import (
+    Floor,
     PilotResult,
     PlannedRow,
     Registration,
     StudyPlan,
+    StudyTerms,
     add_pilots,
     check_no_pilots,
     pilots_below,
@@ -36,9 +40,9 @@ PLAN = StudyPlan(
     },
     pilots={"base": {1001: "a-1001", 1002: "a-1002"}},
     looks=False,
-    gates={"converged": {"largest_fall": 0.01, "last_share": 0.1}},
     claims={"helps": {"id": "helps", "primary": [{"better": "mine", "worse": "base", "effect": 0.03}]}},
     analysis={"level": 0.025},
+    terms=StudyTerms(Floor(0.063, "text of a grammar"), (3500, 4900), ("AMD EPYC",), "docs/results/lab/capacity"),
 )
 
 REGISTRATION = Registration(
@@ -48,8 +52,9 @@ REGISTRATION = Registration(
     code=Code("0123456789ab", dirty=True, patch="ba9876543210"),
     command="aiayn train",
     pilots=(PilotResult("a-1001", "base", 1001, 1.5, "f" * 64, "32-true", "commit 01", {"torch": "2.13.0"}, "AMD"),),
-    noises={"ppl": {"seeds": 0.1, "sentences": 0.2}},
+    noises={Metric.ppl: Noise(seeds=0.1, sentences=0.2)},
     powers={"helps": 0.5},
+    effects={"helps": [-0.03]},
 )
 
 
@@ -77,7 +82,7 @@ def replaced(content: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
     raise AssertionError(key)
 
 
-KEYS = [key for key in flatten(PLAN.plain()) if not key.endswith(".seeds")]
+KEYS = [key for key in flatten(PLAN.plain()) if not key.endswith(".seeds") and not key.startswith("terms.")]
 """Those of a plan; seeds are those of its runs."""
 
 
@@ -208,3 +213,16 @@ def test_a_planned_run_becomes_no_pilot_and_a_pilot_is_not_planned(tmp_path: Pat
     check_no_pilots(tmp_path, PLAN)
     with pytest.raises(UserError, match="seed 1 of row mine is a pilot of study other"):
         check_no_pilots(tmp_path, replace(PLAN, rows={"mine": PlannedRow((), {}, {1: "c-1"})}))
+
+
+def test_other_terms_are_another_plan_and_none_stand_in_no_plan() -> None:
+    other = replace(PLAN, terms=replace(PLAN.terms, steps=(3500,)))
+    assert PLAN.difference(other) == ("terms.steps", [3500, 4900], [3500])
+    assert "terms" not in replace(PLAN, terms=StudyTerms()).plain()
+    with pytest.raises(UserError, match=r"^plan: terms: floor\.log_ppl="):
+        StudyPlan.read(replaced(PLAN.plain(), "terms.floor.log_ppl", "0.1"))
+
+
+def test_what_plans_of_other_rules_state_beside_is_kept() -> None:
+    content = PLAN.plain() | {"gates": {"converged": {"largest_fall": 0.01}}}
+    assert StudyPlan.read(content).plain() == content

@@ -1,6 +1,5 @@
 """The file of a study is read as it is stated, and invalid values are refused in one line with their key."""
 
-import math
 from copy import deepcopy
 from typing import Any
 
@@ -11,8 +10,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from aiayn.config.sweep_schema import RegisteredConfig, Stage
 from aiayn.errors import UserError
-from aiayn.paper.claims import load_claims, read_claim, read_gate
-from aiayn.sweep.study import Study, claim_entry, gate_entries, read_study
+from aiayn.paper.claims import Metric, load_claims, read_claim
+from aiayn.runs.registrations import Floor, StudyTerms
+from aiayn.sweep.study import Study, read_study
 
 STATED: dict[str, Any] = {
     "stage": "runs",
@@ -21,20 +21,24 @@ STATED: dict[str, Any] = {
     "seeds": {"base": 4, "others": [3, 5]},
     "pilots": {"rows": ["base"], "seeds": 3},
     "looks": False,
-    "gates": {"settled": {"largest_fall": 0.02, "last_share": 0.2}},
     "claims": [
         {"paper": "one_head"},
         {
             "id": "helps",
             "statement": "Mine is better.",
-            "gates": ["settled"],
             "primary": [
                 {"better": "mine", "worse": "base", "effect": 0.03},
                 {"better": "mine", "worse": "base", "effect": 0.5, "metric": "bleu"},
-                {"alike": ["mine", "a_h1"], "within": 0.02},
+                {"alike": ["mine", "base"], "share_of": ["a_h1", "base"], "effect": 0.08},
+                {"alike": ["mine", "base"], "within": 0.01},
+                {"trend": {"a_h1": 1, "base": 8}, "effect": 0.02},
             ],
+            "may_fail": True,
+            "requires": "one_head",
         },
     ],
+    "floor": {"log_ppl": 0.063, "why": "measured"},
+    "steps": [3500],
 }
 
 
@@ -63,17 +67,24 @@ def test_seeds_are_counted_from_1_and_those_of_pilots_from_1001() -> None:
 def test_claims_of_the_paper_keep_their_effects_and_own_ones_have_the_stated_ones() -> None:
     paper, own = study().claims
     assert paper == next(claim for claim in load_claims() if claim.id == "one_head")
-    ppl, bleu, alike = own.primary
-    assert (ppl.rows, ppl.sign, ppl.effect) == (("mine", "base"), -1, -0.03)
-    assert (bleu.sign, bleu.effect) == (1, 0.5)
-    assert (alike.sign, alike.within) == (0, 0.02)
-    assert own.gates == {"settled": read_gate({"largest_fall": 0.02, "last_share": 0.2})}
+    ppl, bleu, above, below, over, under, trend = own.primary
+    assert (ppl.weights, ppl.effect) == ({"mine": 1, "base": -1}, -0.03)
+    assert (bleu.metric, bleu.effect) == (Metric.bleu, 0.5)
+    assert above.effect == below.effect == pytest.approx(-0.02)
+    assert over.effect == under.effect == pytest.approx(-0.01)
+    assert trend.effect == pytest.approx(-0.02)
+    assert trend.steps == (("base", "a_h1"),)
+    assert (own.may_fail, own.requires) == (True, "one_head")
+
+
+def test_terms_are_those_that_the_file_states() -> None:
+    assert study().terms == StudyTerms(Floor(0.063, "measured"), steps=(3500,))
+    assert study(claims=[]).claims == (), "a study of pilots alone"
 
 
 def test_claims_are_the_same_when_read_from_a_plan() -> None:
     for claims in (study().claims, load_claims()):
-        gates = {name: read_gate(entry) for name, entry in gate_entries(claims).items()}
-        assert tuple(read_claim(claim_entry(claim), gates, lambda *_: math.nan) for claim in claims) == claims
+        assert tuple(read_claim(claim.entry) for claim in claims) == claims
 
 
 NUMBERED: dict[Any, Any] = {1: 3}
@@ -109,53 +120,47 @@ def comparison(**fields: Any) -> dict[str, Any]:
         ({"pilots__seeds": 1}, "pilots.seeds=1: at least 2"),
         ({"pilots__seeds": -2}, "pilots.seeds=-2: at least 2"),
         ({"pilots__seeds": [4, 7]}, "pilots.seeds=[4, 7]: seed 4 is one of row base"),
-        ({"gates__settled": 3}, "gates.settled=3: is no gate"),
-        ({"gates__settled__last_share": 2}, "gates.settled.last_share=2: must be a number between 0 and 1"),
-        ({"gates__settled__lowest": 2}, "gates.settled.lowest: no such key; choose from largest_fall, "),
-        (
-            {"gates__settled__larges_fall": 2},
-            "gates.settled.larges_fall: no such key; did you mean hydra.sweeper.",
-        ),
-        ({"gates__settled": {"last_share": 0.1}}, "gates.settled={"),
-        (
-            {"gates__converged": {"largest_fall": 0.5, "last_share": 0.5}},
-            "gates.converged: claims.one_head has the paper's",
-        ),
-        ({"claims": []}, "claims: states no claim"),
         ({"claims": ["one_head"]}, "claims[0]=one_head: is no claim"),
         ({"claims": [{"paper": "none"}]}, "claims[0].paper=none: no such claim; choose from one_head, "),
         ({"claims": [{"paper": "dropout"}]}, "claims.dropout=d_drop0: no such row"),
         ({"claims": [{"paper": "one_head", "gates": []}]}, "claims[0].gates: no such key; choose from paper"),
+        ({"claims": [{"paper": "learned_positions"}]}, "claims.learned_positions=e_learned: no such row"),
+        ({"floor": {"log_ppl": 0.1}}, "floor.why has no value"),
+        ({"floor": {"log_ppl": -1, "why": "x"}}, "floor.log_ppl=-1: must be a number greater than 0"),
+        ({"steps": [0]}, "steps=0: must be at least 1"),
         ({"claims": [CLAIM, CLAIM]}, "claims.x: there are two claims of this id"),
         ({"claims": [{"id": "x", "statement": "X."}]}, "claims[0].primary has no value"),
         (claim(id=" "), "claims[0]: state an id"),
         (claim(primary=[]), "claims[0].primary=[]: state a list"),
         (claim(primry=[]), "claims[0].primry: no such key; did you mean hydra.sweeper.claims[0].primary?"),
-        (claim(gates=["setled"]), "claims[0].gates=setled: no such gate; did you mean settled?"),
-        (claim(gates=["none"]), "claims[0].gates=none: no such gate; hydra.sweeper.gates has settled"),
-        (claim(gates=None), "claims[0].gates=None: state a list of gates"),
-        (claim(gates="settled"), "claims[0].gates=settled: state a list of gates"),
-        (claim(gates=[1]), "claims[0].gates=1: no such gate"),
-        (claim(gates=[{"a": 1}]), "claims[0].gates={'a': 1}: no such gate"),
+        (claim(gates=[]), "claims[0].gates: no such key; choose from id, "),
+        (claim(may_fail=1), "claims[0].may_fail=1: state true or false"),
+        (claim(requires="none"), "claims.x: requires claim none; state it too"),
         ({"claims": [{"paper": ["one_head"]}]}, "claims[0].paper=['one_head']: no such claim"),
         ({"claims": [CLAIM | NUMBERED]}, "claims[0].1: no such key"),
         ({"seeds": {"others": 2} | NUMBERED}, "seeds.1: no such row"),
-        ({"gates": {"settled": NUMBERED}}, "gates.settled.1: no such key"),
-        (comparison(better=["mine"], worse="base", effect=1), "claims.x=['mine']: no such row"),
-        (comparison(alike=["mine", ["base"]], within=1), "claims.x=['base']: no such row"),
+        (comparison(better=["mine"], worse="base", effect=1), "claims[0].primary[0]=['mine']: no such row"),
         (
-            {"gates__settled": {"row": ["base"], "minimum_before": 0.5, "smallest_rise": 0.1}},
-            "claims.helps=['base']: no such row",
+            comparison(alike=["mine", ["base"]], share_of=["a_h1", "base"], effect=1),
+            "claims[0].primary[0]=['base']: no",
         ),
+        (comparison(trend={"mine": 1}, effect=1), "claims[0].primary[0].trend={'mine': 1}: state the size of at"),
+        (comparison(trend={"mine": 1, "base": 1}, effect=1), "claims[0].primary[0].trend={'mine': 1, 'base': 1}: two"),
+        (comparison(trend={"mine": 1, "base": "x"}, effect=1), "claims[0].primary[0].trend.base=x: must be a number"),
+        (comparison(trend=["mine", "base"], effect=1), "claims[0].primary[0].trend=['mine', 'base']: state the size"),
         (claim(effect=3), "claims[0].effect: no such key"),
         (comparison(better="mine", worse="base"), "claims[0].primary[0].effect has no value"),
         (comparison(better="mine", worse="base", effect=0), "claims[0].primary[0].effect=0: must be a number greater"),
         (comparison(better="mine", worse="base", effect="big"), "claims[0].primary[0].effect=big: must be a number"),
-        (comparison(better="mine", worse="none", effect=1), "claims.x=none: no such row"),
+        (comparison(better="mine", worse="none", effect=1), "claims[0].primary[0]=none: no such row"),
         (comparison(better="mine", worse="mine", effect=1), "claims[0].primary[0]=['mine', 'mine']: compares two rows"),
-        (comparison(alike=["mine", "base"]), "claims[0].primary[0].within has no value"),
-        (comparison(alike=["mine"], within=1), "claims[0].primary[0]=['mine']: compares two rows"),
-        (comparison(alike=["mine", "base"], within=1, effect=1), "claims[0].primary[0].effect: no such key"),
+        (comparison(alike=["mine", "base"], effect=1), "claims[0].primary[0].share_of has no value"),
+        (comparison(alike=["mine", "base"], within=0), "claims[0].primary[0].within=0: must be a number greater"),
+        (comparison(better="mine", worse="base", within=1), "claims[0].primary[0].within: no such key"),
+        (
+            comparison(alike=["mine"], share_of=["a_h1", "base"], effect=1),
+            "claims[0].primary[0]=['mine']: compares two rows",
+        ),
         (
             comparison(better="mine", worse="base", effect=1, metric="f1"),
             "claims[0].primary[0].metric=f1: choose from ppl",

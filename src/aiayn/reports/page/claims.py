@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from aiayn.paper.claims import Metric
-from aiayn.reports.claim_grids import DECIMALS, claimed, effect_assumed, seeds_needed_text
+from aiayn.reports.claim_grids import DECIMALS, effect_stated, notes
 from aiayn.reports.judgement import JudgedClaim, JudgedComparison
 from aiayn.reports.numbers import effect_text
 from aiayn.reports.page.markup import Html, heading, joined, table, tag, with_symbols
@@ -15,6 +15,7 @@ from aiayn.reports.verdicts import Verdict
 MARKS = {
     Verdict.reproduced: "✓",
     Verdict.contradicted: "✕",
+    Verdict.not_monotone: "∿",
     Verdict.under_powered: "~",
     Verdict.undecided: "?",
     Verdict.not_tested: "–",
@@ -25,7 +26,7 @@ HEADINGS = (
     "<claimed",
     "paper",
     "<ours; shaded: where the claim puts it",
-    "<first minus second, 95% interval unless stated",
+    "<95% interval unless stated",
     "<verdict",
 )
 
@@ -65,7 +66,7 @@ def _name(verdict: Verdict) -> str:
 
 
 def _claim(judged: JudgedClaim) -> Html:
-    dots = (_dot(each.verdict, f"{claimed(each.comparison)}: {each.verdict}") for each in judged.primary)
+    dots = (_dot(each.verdict, f"{each.comparison.text}: {each.verdict}") for each in judged.primary)
     summary = tag(
         "summary",
         tag("span", MARKS[judged.verdict], class_="mark", aria_hidden="true"),
@@ -81,14 +82,13 @@ def _claim(judged: JudgedClaim) -> Html:
 
 
 def _notes(judged: JudgedClaim) -> list[str]:
-    notes = [f"Section {judged.claim.section} of the paper, group {judged.claim.group}."]
+    said = [f"Section {judged.claim.section} of the paper, group {judged.claim.group}."]
     if judged.reason:
-        notes.append(f"Not tested: {judged.reason}.")
+        said.append(f"Not tested: {judged.reason}.")
     elif judged.power is not None:
-        notes.append(f"Power for the paper's differences: {judged.power:.0%}.")
-    if seeds := seeds_needed_text(judged):
-        notes.append(f"Seeds of each row for a power of 80%: {seeds}.")
-    return notes
+        said.append(f"Power for the assumed differences: {judged.power:.0%}.")
+    said += [f"{each.capitalize()}." for each in notes(judged)]
+    return said
 
 
 def _dot(verdict: Verdict, title: str | None = None) -> Html:
@@ -103,8 +103,8 @@ def _comparisons(title: str, comparisons: Sequence[JudgedComparison]) -> Html:
     rows = (
         tag(
             "tr",
-            tag("th", claimed(each.comparison), scope="row"),
-            tag("td", effect_assumed(each.comparison), class_="n"),
+            tag("th", each.comparison.text, scope="row"),
+            tag("td", effect_stated(each.comparison), class_="n"),
             tag("td", _whisker(each, widest[each.comparison.metric]), class_="plot"),
             tag("td", effect_text(each.effect, DECIMALS[each.comparison.metric])),
             tag("td", _dot(each.verdict), f" {each.verdict}"),
@@ -126,8 +126,7 @@ def _ends(judged: JudgedComparison) -> tuple[float, float, float] | None:
 def _extent(judged: JudgedComparison) -> float:
     """The largest value to draw, positive."""
     low, _, high = _ends(judged) or (0.0, 0.0, 0.0)
-    margin = judged.comparison.within or 0.0
-    return max(abs(low), abs(high), 2 * margin) or 1.0
+    return max(abs(low), abs(high)) or 1.0
 
 
 def _whisker(judged: JudgedComparison, extent: float) -> Html | None:
@@ -140,11 +139,7 @@ def _whisker(judged: JudgedComparison, extent: float) -> Html | None:
         return round(80 + 76 * max(-1.0, min(1.0, value / extent)), 1)
 
     low, estimate, high = map(x, ends)
-    comparison = judged.comparison
-    if comparison.within is None:
-        left, right = (80.0, 160.0) if comparison.sign > 0 else (0.0, 80.0)
-    else:
-        left, right = x(-comparison.within), x(comparison.within)
+    left, right = (80.0, 160.0) if judged.comparison.metric.sign > 0 else (0.0, 80.0)
     return tag(
         "svg",
         tag("rect", x=left, y=0, width=round(right - left, 1), height=16, class_="claimed"),

@@ -199,7 +199,6 @@ def _tested(ours: Sequence[Ours], pair: str) -> Iterator[TestedSystem]:
             place=place,
             bleu=mean_of([run.bleu for run in each.finished]),
             flops=mean_of([run.flops for run in each.finished]),
-            curves=[run.entry.directory.validation_perplexities() for run in each.finished],
             is_papers=all(run.is_papers for run in each.finished),
         )
 

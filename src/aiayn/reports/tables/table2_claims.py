@@ -8,10 +8,8 @@ import numpy as np
 
 from aiayn.evaluation.decisions import Hypothesis, decide
 from aiayn.evaluation.significance import Effect, Measured
-from aiayn.paper.claims import Converged, load_claims
 from aiayn.paper.table2_claims import Above, Beats, Cheaper, Conclusion, Table2Claim
 from aiayn.paper.tables import load_table2
-from aiayn.reports.gates import Curve, unconverged_reason
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import effect_text, operations, signed
 from aiayn.reports.verdicts import Verdict, verdict_of
@@ -31,8 +29,6 @@ class TestedSystem:
     """By the paper's definition; None if that was not recorded."""
     flops: float | None
     """By the paper's definition."""
-    curves: Sequence[Curve]
-    """Perplexity on dev of its runs."""
     is_papers: bool
     """Whether it compares with the printed numbers: of the paper's scale, on newstest2014."""
 
@@ -91,7 +87,7 @@ def judge_claims(claims: Sequence[Table2Claim], systems: Sequence[TestedSystem])
     errors = [np.nan if each is None or each.error is None else each.error for each in tested]
     values = [0.0 if each is None else each.estimate for each in tested]
     freedoms = [1.0 if each is None else each.freedom for each in tested]
-    hypotheses = [Hypothesis(0, 0, 1)] * len(tested)
+    hypotheses = [Hypothesis({}, 1)] * len(tested)
     decided = decide(hypotheses, np.array(values), np.array(errors), np.array(freedoms))
     outcomes = iter(zip(decided.supported, decided.contradicted, strict=True))
     return [_judged(claim, each, [next(outcomes) for _ in each]) for claim, each in zip(claims, compared, strict=True)]
@@ -103,7 +99,7 @@ def _judged(
     judged = []
     for each, (supported, contradicted) in zip(comparisons, outcomes, strict=True):
         if each.effect is not None and not each.reason:
-            verdict = verdict_of([supported], [contradicted], is_tested=True, power=None)
+            verdict = verdict_of([supported], [contradicted], is_tested=True)
             judged.append(replace(each, verdict=verdict))
         else:
             judged.append(each)
@@ -112,7 +108,6 @@ def _judged(
         [each is Verdict.reproduced for each in verdicts],
         [each is Verdict.contradicted for each in verdicts],
         is_tested=Verdict.not_tested not in verdicts,
-        power=None,
     )
     return JudgedTable2Claim(claim, whole, judged)
 
@@ -133,7 +128,7 @@ def _above(comparison: Above, found: Systems) -> JudgedConclusion:
     claimed = f"{_subject(rows[0], pair)} > {_model(rows[1])}"
     ours, theirs = (found.get((row, pair)) for row in rows)
     effect = ours.measured.difference(ours.place, theirs.place) if ours and theirs else None
-    return _by_effect(claimed, signed(better - worse, 1), effect, [each for each in (ours, theirs) if each])
+    return _by_effect(claimed, signed(better - worse, 1), effect)
 
 
 def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
@@ -147,7 +142,7 @@ def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
         return JudgedConclusion(claimed, paper, reason=ELSEWHERE)
     # The standard error is that of sacreBLEU; the estimate is by the paper's definition.
     effect = replace(system.measured.score(system.place), estimate=system.bleu - comparison.mark)
-    return _by_effect(claimed, paper, effect, [system])
+    return _by_effect(claimed, paper, effect)
 
 
 def _cheaper(comparison: Cheaper, system: TestedSystem | None) -> JudgedConclusion:
@@ -164,13 +159,10 @@ def _cheaper(comparison: Cheaper, system: TestedSystem | None) -> JudgedConclusi
     return JudgedConclusion(claimed, paper, flops=system.flops, verdict=verdict)
 
 
-def _by_effect(claimed: str, paper: str, effect: Effect | None, systems: Sequence[TestedSystem]) -> JudgedConclusion:
+def _by_effect(claimed: str, paper: str, effect: Effect | None) -> JudgedConclusion:
     if effect is None:
         return JudgedConclusion(claimed, paper, reason=MISSING)
-    (gate,) = {gate for claim in load_claims() for gate in claim.gates.values() if isinstance(gate, Converged)}
-    moving = unconverged_reason(gate, {_model(each.row): each.curves for each in systems})
-    reason = ONE_SEED if effect.error is None else moving
-    return JudgedConclusion(claimed, paper, effect, reason=reason)
+    return JudgedConclusion(claimed, paper, effect, reason=ONE_SEED if effect.error is None else "")
 
 
 def _model(row: str) -> str:

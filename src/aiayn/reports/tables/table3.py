@@ -8,7 +8,7 @@ from pathlib import Path
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.matrix import TITLES
 from aiayn.paper.tables import SETTINGS, in_symbols, load_table3
-from aiayn.reports.claim_grids import claim_grids, interval_remarks, untested_remarks
+from aiayn.reports.claim_grids import RULE_REMARKS, claim_grids, pooled_remarks, untested_remarks
 from aiayn.reports.deviations import named_runs
 from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
@@ -52,7 +52,7 @@ def document(report: Report) -> Document:
         lead=report.scope,
         remarks_title="Conditions and remarks",
         runs=report.runs,
-        schema="table3/1",
+        schema="table3/2",
         content={
             "scope": report.scope or None,
             "bleu_definition": report.definition or "bleu",
@@ -78,7 +78,7 @@ def grids(report: Report) -> list[Grid]:
 
 
 def _claims(report: Report) -> list[Grid]:
-    return claim_grids(report.claims, claimant="the paper", assumed="paper")
+    return claim_grids(report.claims, claimant="the paper", stated="paper")
 
 
 def _groups(report: Report) -> Iterator[list[Line]]:
@@ -148,12 +148,15 @@ def summary(report: Report) -> Iterator[str]:
         "paper's, perplexity is per sub-word of our own vocabulary (theirs: 32,000 merges of Moses' tokens), and BLEU "
         "is sacreBLEU's."
     )
-    yield from interval_remarks(report.noises, {line.row.id: len(line.seeds) for line in report.lines if line.seeds})
-    yield (
-        "claims are tested on log PPL, at 2.5% one-sided; contradictions are corrected over the table (Holm); BLEU is "
-        "secondary, except for label smoothing"
-    )
-    yield from untested_remarks(report.claims)
+    yield from pooled_remarks(report.noises, {line.row.id: len(line.seeds) for line in report.lines if line.seeds})
+    if report.claims:
+        yield from RULE_REMARKS
+        yield from untested_remarks(report.claims)
+    elif report.study is not None:
+        yield (
+            f"verdicts: none, since the plan of study {report.study.name} was frozen by other rules than those of this "
+            f"code; commit {report.study.last_of_rules} judges its claims"
+        )
     if report.agreement:
         yield from _agreement_in_words(report.agreement, sum(bool(line.measured) for line in report.lines))
 

@@ -16,12 +16,12 @@ from aiayn.evaluation.significance import SeedNoise
 from aiayn.paper.claims import Metric, load_claims
 from aiayn.paper.tables import load_table3
 from aiayn.reports.budgets import budget_remarks
-from aiayn.reports.claim_grids import effect_remarks
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
 from aiayn.reports.comparability import ComparableRuns, RowRun, comparable_runs
 from aiayn.reports.deviations import plan_remarks
-from aiayn.reports.gates import curves_of
-from aiayn.reports.judgement import JudgedClaim, MeasuredRows, judge_claims
+from aiayn.reports.endpoints import at, projection_weights
+from aiayn.reports.judgement import JudgedClaim, Rules, judge_claims
+from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.registered import RegisteredStudy, read_registered, registration_of
 from aiayn.reports.scope import scope_sentence
 from aiayn.reports.tables.table3_rows import Line, line_of
@@ -144,15 +144,9 @@ def report_of(comparable: ComparableRuns, folder: Path, chosen: RegisteredStudy 
     definition, rows = _definition(scored.values()), measured_rows(comparable)
     finished = [run for found in scored.values() for run in found]
     study = chosen or registration_of([run.path for run in finished], folder)
-    planned = {}
     if study is not None:
         _check_whole(study, finished)
-        planned = {judged.claim.id: judged for judged in study.claims}
-    unplanned = [claim for claim in load_claims() if claim.id not in planned]
-    planned |= {
-        judged.claim.id: judged for judged in judge_claims(unplanned, rows, curves_of(scored), base=BASE, noises=None)
-    }
-    claims = tuple(planned[claim.id] for claim in load_claims())
+    claims = _judged(rows, scored, study)
     versions = code_versions((run.path, run.record) for run in finished)
     noises = {metric: noise for metric in Metric if scored and (noise := rows.by(metric).noise) is not None}
     conditions = {}
@@ -168,7 +162,6 @@ def report_of(comparable: ComparableRuns, folder: Path, chosen: RegisteredStudy 
         finished=tuple(finished),
         unfinished=tuple(run for run in comparable.runs if run.dev is None),
         own_remarks=(
-            *effect_remarks(claims, rows, BASE),
             *budget_remarks({row: runs[0] for row, runs in scored.items()}, BASE),
             *(() if chosen else pilots_left_out(folder)),
             *_remarks(comparable, finished),
@@ -179,6 +172,23 @@ def report_of(comparable: ComparableRuns, folder: Path, chosen: RegisteredStudy 
         scope=scope_sentence(finished, claims),
         versions=versions,
     )
+
+
+def _judged(
+    rows: MeasuredRows, scored: Mapping[str, Sequence[RowRun]], study: RegisteredStudy | None
+) -> tuple[JudgedClaim, ...]:
+    """The paper's claims: those of the study by its plan, the others with a variance of all rows together.
+
+    Beside a study whose plan other code judges there are none: this code's rules were not those it was planned by.
+    """
+    if study is not None and study.last_of_rules is not None:
+        return ()
+    planned = {} if study is None else {judged.claim.id: judged for judged in study.claims}
+    unplanned = [claim for claim in load_claims() if claim.id not in planned]
+    projected = at(rows, scored, projection_weights)
+    judged = judge_claims(unplanned, rows, Rules(BASE, pooled=True), projected=projected)
+    planned |= {each.claim.id: each for each in judged}
+    return tuple(planned[claim.id] for claim in load_claims())
 
 
 def _check_whole(study: RegisteredStudy, finished: Sequence[RowRun]) -> None:

@@ -11,7 +11,7 @@ from aiayn.paper.claims import Metric
 from aiayn.paper.tables import SETTINGS, Row, Setting, in_symbols, load_table3, value_text
 from aiayn.reports.claim_grids import DECIMALS
 from aiayn.reports.comparability import ComparableRuns
-from aiayn.reports.judgement import MeasuredRows
+from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.numbers import decimals_for, effect_text, signed, with_deviation
 
 

@@ -49,3 +49,16 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstantInputWarning)
         return float(spearmanr(first, second).statistic)
+
+
+def spearman_p_value(first: ArrayLike, second: ArrayLike, *, seed: int) -> float:
+    """The share of permutations of [n] second values with at least as high a rank correlation with [n] first ones.
+
+    It is the one-sided p-value of the hypothesis that the two orders are independent.
+    """
+    from scipy.stats import rankdata
+
+    ranks, others = rankdata(first), rankdata(second)
+    permuted = np.random.default_rng(seed).permuted(np.tile(others, (PERMUTATIONS, 1)), axis=1)
+    at_least = int((permuted @ ranks >= others @ ranks).sum())  # exact: ranks are multiples of a half
+    return (at_least + 1) / (PERMUTATIONS + 1)

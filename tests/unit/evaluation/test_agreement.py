@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from aiayn.evaluation.agreement import concordance, spearman
+from aiayn.evaluation.agreement import concordance, spearman, spearman_p_value
 
 
 def test_spearmans_correlation_of_distinct_ranks_is_the_textbooks() -> None:
@@ -55,3 +55,10 @@ def test_without_relation_small_p_values_are_as_rare_as_they_say() -> None:
         for n in range(200)
     ]
     assert np.mean(np.array(p_values) <= 0.2) == pytest.approx(0.2, abs=0.09)
+
+
+def test_the_p_value_of_a_rank_correlation_is_the_share_of_permutations() -> None:
+    column = [1.0, 2.0, 3.0, 4.0, 50.0]
+    assert spearman_p_value(column, column, seed=0) == pytest.approx(1 / 120, abs=0.004)
+    assert spearman_p_value(column, [1, 2, 3, 5, 4], seed=0) == pytest.approx(5 / 120, abs=0.008)
+    assert spearman_p_value(column, column[::-1], seed=0) == 1

@@ -156,10 +156,7 @@ def _remarks(study: RegisteredStudy, deviations: Sequence[Deviation]) -> Iterato
         facts = {**run.conditions, "fidelity": run.record.fidelity, **run.dev_conditions}
         yield ", ".join(f"{key} {value}" for key, value in facts.items())
     if study.last_of_rules is not None:
-        yield (
-            "verdicts: none, since the plan was frozen by other rules than those of this code; commit "
-            f"{study.last_of_rules} judges its claims"
-        )
+        yield study.rules_remark
         return
     yield 'power: the probability of "reproduced" if the assumed effects are true, as computed when the plan was frozen'
     yield from RULE_REMARKS

@@ -28,6 +28,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry
 from aiayn.runs.registrations import (
     Registration,
+    StudyTerms,
     read_registration,
     registered_names,
     registration_file,
@@ -130,13 +131,22 @@ class RegisteredStudy:
     def last_of_rules(self) -> str | None:
         """The commit that recomputes the verdicts of a plan with other rules than this code's; None for these rules."""
         rules = self.registration.plan.analysis.get("rules", 1)
-        return None if rules == RULES else LAST_OF_RULES.get(rules, self.registration.code.text)
+        if rules == RULES:
+            return None
+        return LAST_OF_RULES.get(rules if isinstance(rules, int) else 0, self.registration.code.text)
+
+    @property
+    def rules_remark(self) -> str:
+        """Why there are no verdicts, where that is so."""
+        return (
+            f"verdicts: none, since the plan of {self.name} was frozen by other rules than those of this code; commit "
+            f"{self.last_of_rules} judges its claims"
+        )
 
     @property
     def rules(self) -> Rules:
         """How its claims are judged."""
-        plan = self.registration.plan
-        return replace(STUDY, base=plan.base, floor=None if plan.terms.floor is None else plan.terms.floor.log_ppl)
+        return study_rules(self.registration.plan.base, self.registration.plan.terms)
 
     @cached_property
     def claims(self) -> tuple[JudgedClaim, ...]:
@@ -175,6 +185,11 @@ class RegisteredStudy:
             return ""
         counts = ", ".join(f"{count} of {row}" for row, count in lacking.items())
         return f"{counted(lacking.total(), 'planned run')} not in: {counts}"
+
+
+def study_rules(base: str, terms: StudyTerms) -> Rules:
+    """How the claims of a study are judged."""
+    return replace(STUDY, base=base, floor=None if terms.floor is None else terms.floor.log_ppl)
 
 
 def read_registered(folder: Path, name: str) -> RegisteredStudy:

@@ -116,6 +116,9 @@ class StudyPlan:
     @classmethod
     def read(cls, content: Mapping[str, Any], place: str = "plan") -> Self:
         """Read a plan from plain values; KeyError or TypeError for values of another form, UserError for its terms."""
+        for key, kind in {"base": str, "claims": dict, "analysis": dict}.items():
+            if not isinstance(content[key], kind):
+                raise TypeError(f"{key} is {content[key]!r}")
         rows = {
             name: PlannedRow(tuple(row["overrides"]), row["settings"], _by_seed(row["runs"]))
             for name, row in content["rows"].items()

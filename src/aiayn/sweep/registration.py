@@ -4,7 +4,7 @@ import logging
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,9 @@ from aiayn.paper.claims import load_claims
 from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import PREFIX as TABLE3
 from aiayn.reports.comparability import RowSettings, row_setting_differences
-from aiayn.reports.judgement import FEWEST_SEEDS, STUDY, Rules
+from aiayn.reports.judgement import FEWEST_SEEDS
 from aiayn.reports.power import Evidence, Pilots, budgets, claim_powers, published_evidence
-from aiayn.reports.registered import ANALYSIS
+from aiayn.reports.registered import ANALYSIS, study_rules
 from aiayn.reports.study_plan import StudyCosts, StudyPlanView, frozen_remark
 from aiayn.runs.provenance import code_version
 from aiayn.runs.public import public_command
@@ -270,11 +270,6 @@ def _few_seeds(study: Study) -> Iterator[str]:
             yield f"{claim.id} will not be tested: it needs {FEWEST_SEEDS} seeds of each row, {', '.join(few)}"
 
 
-def _rules(study: Study) -> Rules:
-    floor = study.terms.floor
-    return replace(STUDY, base=study.base, floor=None if floor is None else floor.log_ppl)
-
-
 def freeze(name: str, plan: StudyPlan, study: Study, runs: Path, commands: Mapping[Stage, str]) -> Registration:
     """Freeze a plan, unless it is frozen already; of several commands at once, one writes it.
 
@@ -324,7 +319,10 @@ def _new_registration(
             f"{commands[Stage.pilots]}"
         )
     evidence = _evidence(plan, pilots)
-    noises, powers = evidence.noises(None), claim_powers(study.claims, plan.seeds, evidence, _rules(study))
+    noises, powers = (
+        evidence.noises(None),
+        claim_powers(study.claims, plan.seeds, evidence, study_rules(study.base, study.terms)),
+    )
     return Registration(
         name=name,
         plan=plan,
@@ -350,7 +348,7 @@ def _show_plan(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: P
     pilots = Pilots.read(runs, names, study.base)
     seeds = {row: len(each) for row, each in study.seeds.items()}
     plan = plan_of(study, rows)
-    evidence, rules = _evidence(plan, pilots), _rules(study)
+    evidence, rules = _evidence(plan, pilots), study_rules(study.base, study.terms)
     StudyPlanView(
         costs=costs,
         powers=claim_powers(study.claims, seeds, evidence, rules),

@@ -20,6 +20,7 @@ from aiayn.paper.claims import Metric
 from aiayn.reports.comparison import compare
 from aiayn.reports.comparison_grids import document
 from aiayn.reports.deviations import Deviation, Kind, deviations_of, plan_remarks
+from aiayn.reports.hypotheses import document as hypotheses_document
 from aiayn.reports.power import pilot_result
 from aiayn.reports.registered import ANALYSIS, LAST_OF_RULES, RegisteredStudy, read_registered, registration_of
 from aiayn.reports.reported_runs import ReportedRun, finished_run
@@ -31,6 +32,7 @@ from aiayn.runs.registrations import (
     PlannedRow,
     Registration,
     StudyPlan,
+    StudyTerms,
     add_pilots,
     read_registration,
     record_look,
@@ -433,6 +435,52 @@ def test_facts_of_another_form_are_refused_in_one_line(made: Made, key: str, val
     with pytest.raises(UserError, match=rf"study\.json: {key}: ") as refused:
         made.read()
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("rules", [[], {}, "two", 99])
+def test_a_plan_of_unknown_rules_has_no_verdicts(made: Made, rules: Any) -> None:
+    plan = read_registration(made.folder, "study").plan
+    change_registration(made.folder, plan=replace(plan, analysis={**ANALYSIS, "rules": rules}))
+    study = made.read()
+    assert study.claims == ()
+    assert study.registration.code.text in study.rules_remark
+
+
+@pytest.mark.parametrize("key", ["base", "claims", "analysis"])
+def test_a_plan_of_another_form_is_refused_in_one_line(made: Made, key: str) -> None:
+    path = registration_file(made.folder, "study")
+    content = json.loads(path.read_text())
+    content["plan"][key] = [1]
+    path.write_text(json.dumps(content))
+    with pytest.raises(UserError, match=rf"study\.json: not a frozen plan of this version \({key} is "):
+        made.read()
+
+
+def test_further_budgets_are_shown_beside_and_say_what_holds_there_only(made: Made) -> None:
+    """After 800 steps "mine" is behind, and base's claim holds there alone."""
+    for run in made.mine:
+        seed = read_record(run / "run.json").seed
+        curve = {700: 9.0, 800: 9.0, 900: 6.0, 1000: 6.0, 1100: 6.0}
+        lines = (json.dumps({"step": step, "val/ppl": ppl + 0.01 * seed}) for step, ppl in curve.items())
+        (run / "metrics.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    plan = read_registration(made.folder, "study").plan
+    change_registration(made.folder, plan=replace(plan, terms=StudyTerms(steps=(800,))))
+    study = made.read()
+    assert [claim.verdict for claim in study.claims] == [Verdict.reproduced, Verdict.contradicted]
+    assert [claim.verdict for claim in study.claims_at(800)] == [Verdict.contradicted, Verdict.reproduced]
+    written = hypotheses_document(study)
+    assert "Claims of the study and their verdicts after 800 steps only" in [grid.title for grid in written.grids]
+    assert "hurts: at 800 steps only" in written.remarks
+
+
+def test_machines_with_a_processor_of_the_plan_are_no_deviation(made: Made) -> None:
+    for runs, processor in ((made.base, "AMD EPYC 9B14"), (made.mine, "Intel Xeon")):
+        for run in runs:
+            change_record(run, hardware={"processor": processor, "threads": 1})
+    assert made.deviations(Kind.hardware)
+    plan = read_registration(made.folder, "study").plan
+    change_registration(made.folder, plan=replace(plan, terms=StudyTerms(processors=("AMD EPYC",))))
+    assert made.deviations(Kind.hardware) == []
 
 
 def test_claims_of_another_form_are_refused_in_one_line(made: Made) -> None:

@@ -153,10 +153,7 @@ def summary(report: Report) -> Iterator[str]:
         yield from RULE_REMARKS
         yield from untested_remarks(report.claims)
     elif report.study is not None:
-        yield (
-            f"verdicts: none, since the plan of study {report.study.name} was frozen by other rules than those of this "
-            f"code; commit {report.study.last_of_rules} judges its claims"
-        )
+        yield report.study.rules_remark
     if report.agreement:
         yield from _agreement_in_words(report.agreement, sum(bool(line.measured) for line in report.lines))
 

@@ -146,48 +146,22 @@ class Design:
     @property
     def weights(self) -> Floats:
         """Of systems, [hypotheses, systems]."""
-        weights = np.zeros((len(self.hypotheses), len(self.seeds)))
-        for number, each in enumerate(self.hypotheses):
-            weights[number, [*each.weights]] = [*each.weights.values()]
-        return weights
+        return np.array([[each.weights.get(n, 0.0) for n in range(len(self.seeds))] for each in self.hypotheses])
 
     def power(self, noises: Sequence[Noise], *, draws: int = DRAWS) -> Floats:
         """The probability that each claim is supported if the assumed effects are true, [claims], by simulation.
+
+        Each system has a normal deviation of its own, so that hypotheses that share one are correlated; the variances
+        between seeds are estimated anew in every draw, and unknown where no system has two seeds.
 
         Args:
             noises: the variances of each measure.
             draws: number of simulated tables.
         """
-        shares: Floats = self.reproduced(*self.simulate(noises, np.random.default_rng(0), draws)).mean(axis=0)
-        return shares
-
-    def reproduced(self, estimates: Floats, errors: Floats, freedoms: Floats) -> Booleans:
-        """The claims that hold, [..., claims], by contrasts, standard errors and degrees of freedom of hypotheses."""
-        ends = np.cumsum([len(group) for group in self.groups])[:-1]
-        columns = [np.split(each, ends, axis=-1) for each in (estimates, errors, freedoms)]
-        count = len(self.claims)
-        of_claims, of_slopes = [each[:count] for each in columns], [each[count:] for each in columns]
-        holds = [
-            decide(claim.hypotheses, *each).supported.all(axis=-1)
-            for claim, *each in zip(self.claims, *of_claims, strict=True)
-        ]
-        slopes = [(number, steps[0].sign) for number, claim in enumerate(self.claims) for steps in claim.slopes]
-        for (number, sign), *each in zip(slopes, *of_slopes, strict=True):
-            holds[number] = holds[number] & ~opposite_steps(sign, *each).any(axis=-1)
-        required = [n if claim.requires is None else claim.requires for n, claim in enumerate(self.claims)]
-        return np.stack([one & holds[other] for one, other in zip(holds, required, strict=True)], axis=-1)
-
-    def simulate(
-        self, noises: Sequence[Noise], generator: np.random.Generator, draws: int
-    ) -> tuple[Floats, Floats, Floats]:
-        """Contrasts, standard errors and degrees of freedom in simulated tables, each [draws, hypotheses].
-
-        Each system has a normal deviation of its own, so that hypotheses that share one are correlated; the variances
-        between seeds are estimated anew in every draw, and unknown where no system has two seeds.
-        """
-        counts = np.array(self.seeds)
-        hypotheses, weights = self.hypotheses, self.weights
-        measure, effects = (np.array([getattr(each, name) for each in hypotheses]) for name in ("measure", "effect"))
+        generator, counts, weights = np.random.default_rng(0), np.array(self.seeds), self.weights
+        measure, effects = (
+            np.array([getattr(each, name) for each in self.hypotheses]) for name in ("measure", "effect")
+        )
         estimates, errors, freedoms = (np.full((draws, len(effects)), np.nan) for _ in range(3))
         for number, noise in enumerate(noises):
             of = np.nonzero(measure == number)[0]
@@ -201,4 +175,17 @@ class Design:
                 errors[:, of], freedoms[:, of] = contrast_errors(
                     variances, counts, weights[of], sentences, pooled=self.pooled
                 )
-        return estimates, errors, freedoms
+        shares: Floats = self.reproduced(estimates, errors, freedoms).mean(axis=0)
+        return shares
+
+    def reproduced(self, estimates: Floats, errors: Floats, freedoms: Floats) -> Booleans:
+        """The claims that hold, [..., claims], by contrasts, standard errors and degrees of freedom of hypotheses."""
+        ends = np.cumsum([len(group) for group in self.groups])[:-1]
+        columns = (np.split(each, ends, axis=-1) for each in (estimates, errors, freedoms))
+        of_groups = zip(*columns, strict=True)
+        holds = [decide(claim.hypotheses, *next(of_groups)).supported.all(axis=-1) for claim in self.claims]
+        for number, claim in enumerate(self.claims):
+            for steps in claim.slopes:
+                holds[number] = holds[number] & ~opposite_steps(steps[0].sign, *next(of_groups)).any(axis=-1)
+        required = [n if claim.requires is None else claim.requires for n, claim in enumerate(self.claims)]
+        return np.stack([one & holds[other] for one, other in zip(holds, required, strict=True)], axis=-1)

@@ -8,14 +8,11 @@ outputs of random sentences. Neither covers the variation between training seeds
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from aiayn.evaluation.significance import Floats, quantiles
-
-ScoreOfSums: TypeAlias = Callable[[Floats], Floats]
-"""From summed columns, [..., columns], to scores, [...]."""
+from aiayn.evaluation.significance import Floats, ScoreOfSums, quantiles
 
 _BLOCK = 250
 """Resamples computed at once: 6 MB for 3,000 sentences."""
@@ -56,14 +53,15 @@ def paired_test(first: Floats, second: Floats, score: ScoreOfSums, *, resamples:
     """
     assert first.shape == second.shape, "the sentences are not the same"
     ours, theirs = float(score(first.sum(axis=0))), float(score(second.sum(axis=0)))
-    observed = ours - theirs
+    observed, total, change = ours - theirs, first.sum(axis=0) + second.sum(axis=0), second - first
     generator = np.random.default_rng(seed)
     with np.errstate(invalid="ignore"):  # infinite perplexities leave NaN, which decides nothing
         drawn = np.concatenate([score(w @ first) - score(w @ second) for w in _draws(len(first), resamples, generator)])
-        low, high = quantiles(drawn)
+        blocks = _blocks(resamples, lambda size: generator.integers(2, size=(size, len(first))))
+        exchanged = (first.sum(axis=0) + is_exchanged @ change for is_exchanged in blocks)
+        exchanges = np.concatenate([score(sums) - score(total - sums) for sums in exchanged])
         bootstrap_p = _share_at_least(drawn - drawn.mean(), observed)
-        randomization_p = _share_at_least(_exchanges(first, second, score, resamples, generator), observed)
-    return PairedTest(ours, theirs, low, high, bootstrap_p, randomization_p)
+        return PairedTest(ours, theirs, *quantiles(drawn), bootstrap_p, _share_at_least(exchanges, observed))
 
 
 def score_interval(statistics: Floats, score: ScoreOfSums, *, resamples: int, seed: int) -> tuple[float, float]:
@@ -71,18 +69,6 @@ def score_interval(statistics: Floats, score: ScoreOfSums, *, resamples: int, se
     draws = _draws(len(statistics), resamples, np.random.default_rng(seed))
     with np.errstate(invalid="ignore", over="ignore"):
         return quantiles(np.concatenate([score(weights @ statistics) for weights in draws]))
-
-
-def _exchanges(
-    first: Floats, second: Floats, score: ScoreOfSums, resamples: int, generator: np.random.Generator
-) -> Floats:
-    """Differences after the outputs of random sentences were exchanged, [resamples]."""
-    change, total = second - first, first.sum(axis=0) + second.sum(axis=0)
-    differences = []
-    for size in _blocks(resamples):
-        sums = first.sum(axis=0) + generator.integers(2, size=(size, len(first))).astype(np.float64) @ change
-        differences.append(score(sums) - score(total - sums))
-    return np.concatenate(differences)
 
 
 def _share_at_least(differences: Floats, observed: float) -> float:
@@ -93,9 +79,11 @@ def _share_at_least(differences: Floats, observed: float) -> float:
 
 def _draws(sentences: int, resamples: int, generator: np.random.Generator) -> Iterator[Floats]:
     """Counts of each sentence in each draw, [block, sentences]."""
-    for size in _blocks(resamples):
-        yield generator.multinomial(sentences, np.full(sentences, 1 / sentences), size=size).astype(np.float64)
+    shares = np.full(sentences, 1 / sentences)
+    return _blocks(resamples, lambda size: generator.multinomial(sentences, shares, size=size))
 
 
-def _blocks(resamples: int) -> Iterator[int]:
-    return (min(_BLOCK, resamples - start) for start in range(0, resamples, _BLOCK))
+def _blocks(resamples: int, weights: Callable[[int], NDArray[np.int64]]) -> Iterator[Floats]:
+    """Weights of each sentence in each resample, [block, sentences]."""
+    sizes = (min(_BLOCK, resamples - start) for start in range(0, resamples, _BLOCK))
+    return (weights(size).astype(np.float64) for size in sizes)

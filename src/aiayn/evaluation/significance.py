@@ -13,9 +13,9 @@ because the logarithms of all systems vary alike between seeds.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,9 @@ from aiayn.evaluation.bleu import MAX_ORDER, STATISTICS
 from aiayn.evaluation.sentences import SentenceScores
 
 Floats = NDArray[np.float64]
+
+ScoreOfSums: TypeAlias = Callable[[Floats], Floats]
+"""From summed columns, [..., columns], to scores, [...]."""
 
 COLUMNS = 2 + STATISTICS
 """Of a sentence: NLL, tokens, and one row of `aiayn.evaluation.bleu.sentence_statistics`."""
@@ -45,15 +48,13 @@ def sentence_columns(rows: Sequence[SentenceScores]) -> Floats:
 
 def log_perplexities(sums: Floats) -> Floats:
     """NLL / tokens of summed columns, [..., COLUMNS] to [...]."""
-    result: Floats = sums[..., 0] / sums[..., 1]
-    return result
+    return sums[..., 0] / sums[..., 1]
 
 
 def perplexities(sums: Floats) -> Floats:
     """exp(NLL / tokens) of summed columns, [..., COLUMNS] to [...]; inf where it exceeds a float."""
     with np.errstate(over="ignore"):
-        result: Floats = np.exp(log_perplexities(sums))
-    return result
+        return np.exp(log_perplexities(sums))
 
 
 def bleu_scores(sums: Floats) -> Floats:
@@ -88,8 +89,7 @@ def bleu_influences(columns: Floats) -> Floats:
     gradient[4 + MAX_ORDER :] = -1 / np.maximum(totals, 1) / MAX_ORDER
     if reference > hypothesis > 0:
         gradient[2], gradient[3] = reference / hypothesis**2, -1 / hypothesis
-    result: Floats = bleu_scores(sums) * (columns @ gradient)
-    return result
+    return bleu_scores(sums) * (columns @ gradient)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Measured:
     seeds: Sequence[int]
     """Number of seeds of each system."""
     variances: Floats
-    """[systems], the variance between seeds of log PPL or BLEU; 0 for one seed, NaN without finite scores."""
+    """[systems], the variance between seeds of log PPL or BLEU; NaN for one seed and without finite scores."""
     noise: SeedNoise | None
     """The variance between seeds from all systems together; None if no system has two seeds."""
 
@@ -178,13 +178,11 @@ class Measured:
             weights: of each system, by its index.
             pooled: whether the variance between seeds is that of all systems together; else that of each system alone.
         """
-        systems, factors = [*weights], np.array([*weights.values()])
-        estimate = float(factors @ self.compared[systems])
-        seeds = np.array(self.seeds)
+        systems, seeds = [*weights], np.array(self.seeds)
+        estimate = float(np.array([*weights.values()]) @ self.compared[systems])
         if self.noise is None or not (pooled or (seeds[systems] > 1).all()):
             return Effect(estimate, None, math.inf)
-        dense = np.zeros((1, len(seeds)))
-        dense[0, systems] = factors
+        dense = np.array([[weights.get(system, 0.0) for system in range(len(seeds))]])
         sentences = np.array([self.sentence_variance(weights)])
         errors, freedoms = contrast_errors(self.variances, seeds, dense, sentences, pooled=pooled)
         return Effect(estimate, float(errors[0]), float(freedoms[0]))
@@ -194,26 +192,21 @@ class Measured:
         estimate = float(self.compared[system])
         if self.noise is None:
             return Effect(estimate, None, math.inf)
-        share = 1 / self.seeds[system]
-        variance = share * self.noise.variance + self._beyond_seeds(self.influences[system], share)
+        variance = 1 / self.seeds[system] * self.noise.variance + self.sentence_variance({system: 1.0})
         return Effect(estimate, math.sqrt(variance), self.noise.freedom)
 
     def sentence_variance(self, weights: Mapping[int, float]) -> float:
         """Variance of a contrast by the sentences, beyond their share of the variance between seeds."""
         share = sum(weight**2 / self.seeds[system] for system, weight in weights.items())
-        influences = sum(weight * self.influences[system] for system, weight in weights.items())
-        return self._beyond_seeds(np.asarray(influences), share)
+        influences = np.asarray(sum(weight * self.influences[system] for system, weight in weights.items()))
+        beyond = sentence_variance(influences) - share * (0.0 if self.noise is None else self.noise.sentence_share)
+        return 0.0 if beyond < 0 else beyond  # NaN stays: a system without a finite likelihood
 
     def with_compared(self, compared: Sequence[Floats]) -> "Measured":
         """With other values to subtract, those of each system's seeds; influences and their share of variance stay."""
-        noise = _noise_of(compared, 0.0 if self.noise is None else self.noise.sentence_share)
-        means, variances = (np.array([*map(of, compared)]) for of in (np.mean, _variance))
-        return replace(self, compared=means, variances=variances, noise=noise)
-
-    def _beyond_seeds(self, influences: Floats, share: float) -> float:
-        counted = 0.0 if self.noise is None else share * self.noise.sentence_share
-        beyond = sentence_variance(influences) - counted
-        return 0.0 if beyond < 0 else beyond  # NaN stays: a system without a finite likelihood
+        noise = _noise(compared, 0.0 if self.noise is None else self.noise.sentence_share)
+        means = np.array([each.mean() for each in compared])
+        return replace(self, compared=means, variances=_variances(compared), noise=noise)
 
 
 def contrast_errors(
@@ -272,60 +265,45 @@ def measure(systems: Sequence[Sequence[Floats]]) -> Measurements:
     shape = systems[0][0].shape
     assert all(run.shape == shape for system in systems for run in system), "the sentences are not the same"
     sums = [np.stack([run.sum(axis=0) for run in system]) for system in systems]
+
+    def measured(score: ScoreOfSums, compare: ScoreOfSums, influence: Callable[[Floats], Floats]) -> Measured:
+        scores, compared = ([of(each) for each in sums] for of in (score, compare))
+        influences = [np.stack([influence(run) for run in system]) for system in systems]
+        several = [n for n, each in enumerate(compared) if _vary(each)]
+        residuals = (influences[n] - influences[n].mean(axis=0) for n in several)
+        share = sum(sentence_variance(each) for of_system in residuals for each in of_system)
+        return Measured(
+            values=np.array([each.mean() for each in scores]),
+            deviations=np.sqrt(_variances(scores)),
+            compared=np.array([each.mean() for each in compared]),
+            influences=np.stack([each.mean(axis=0) for each in influences]),
+            seeds=[len(each) for each in scores],
+            variances=_variances(compared),
+            noise=_noise(compared, share / max(1, sum(len(compared[n]) - 1 for n in several))),
+        )
+
     return Measurements(
-        ppl=_measured(
-            [perplexities(each) for each in sums],
-            [log_perplexities(each) for each in sums],
-            [np.stack([log_perplexity_influences(run) for run in system]) for system in systems],
-        ),
-        bleu=_measured(
-            [bleu_scores(each) for each in sums],
-            [bleu_scores(each) for each in sums],
-            [np.stack([bleu_influences(run) for run in system]) for system in systems],
-        ),
+        ppl=measured(perplexities, log_perplexities, log_perplexity_influences),
+        bleu=measured(bleu_scores, bleu_scores, bleu_influences),
     )
 
 
-def _measured(scores: Sequence[Floats], compared: Sequence[Floats], influences: Sequence[Floats]) -> Measured:
-    """One metric, from scores [seeds] and influences [seeds, sentences] of each system."""
-    with np.errstate(invalid="ignore"):
-        deviations = [float(np.std(each, ddof=1)) if len(each) > 1 else math.nan for each in scores]
-    return Measured(
-        values=np.array([each.mean() for each in scores]),
-        deviations=np.array(deviations),
-        compared=np.array([each.mean() for each in compared]),
-        influences=np.stack([each.mean(axis=0) for each in influences]),
-        seeds=[len(each) for each in scores],
-        variances=np.array([_variance(each) for each in compared]),
-        noise=_noise(compared, influences),
-    )
+def _vary(values: Floats) -> bool:
+    """Whether the variance between seeds of these values is known: there are two, and they are finite."""
+    return len(values) > 1 and bool(np.isfinite(values).all())
 
 
-def _variance(values: Floats) -> float:
-    """The variance between seeds; 0 for one seed, NaN without finite scores."""
-    if len(values) == 1:
-        return 0.0
-    return float(np.var(values, ddof=1)) if np.isfinite(values).all() else math.nan
+def _variances(values: Sequence[Floats]) -> Floats:
+    """The variance between the seeds of each system, [systems]; NaN where it is unknown."""
+    return np.array([np.var(each, ddof=1) if _vary(each) else math.nan for each in values])
 
 
-def _noise(compared: Sequence[Floats], influences: Sequence[Floats]) -> SeedNoise | None:
-    """The variance from the systems that have two seeds and finite scores."""
-    several = _with_variance(compared)
-    residuals = (influences[n] - influences[n].mean(axis=0) for n in several)
-    share = sum(sentence_variance(each) for of_system in residuals for each in of_system)
-    return _noise_of(compared, share / max(1, sum(len(compared[n]) - 1 for n in several)))
-
-
-def _noise_of(compared: Sequence[Floats], sentence_share: float) -> SeedNoise | None:
-    several = _with_variance(compared)
-    freedom = sum(len(compared[n]) - 1 for n in several)
+def _noise(compared: Sequence[Floats], sentence_share: float) -> SeedNoise | None:
+    """The variance from all systems that have one."""
+    several = [each for each in compared if _vary(each)]
+    freedom = sum(len(each) - 1 for each in several)
     if not freedom:
         return None
-    squares = sum(float(((compared[n] - compared[n].mean()) ** 2).sum()) for n in several)
-    deviations = [float(np.std(compared[n], ddof=1)) for n in several]
+    squares = sum(float(((each - each.mean()) ** 2).sum()) for each in several)
+    deviations = [float(np.std(each, ddof=1)) for each in several]
     return SeedNoise(squares / freedom, sentence_share, freedom, min(deviations), max(deviations))
-
-
-def _with_variance(compared: Sequence[Floats]) -> list[int]:
-    """The systems that have two seeds and finite scores."""
-    return [n for n, each in enumerate(compared) if len(each) > 1 and np.isfinite(each).all()]

@@ -1,7 +1,7 @@
 """Claims on rows: types, and the paper's conclusions from Table 3, which are read from claims.yaml."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -58,8 +58,8 @@ class Comparison:
     """Of a slope: neighbours by size, the larger first."""
     alike: tuple[str, str] | None = None
     """The rows of a claimed likeness."""
-    margin: float = 0.0
-    """Of a likeness, where it is stated: added to the weighted sum to the better."""
+    shift: float = 0.0
+    """What is added to the weighted sum of scores: of a likeness whose margin is stated, that, to the better."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -76,11 +76,6 @@ class Comparison:
         if self.alike is not None:
             scores = {**scores, self.alike[0]: scores[self.alike[1]]}
         return self.shift + sum(weight * scores[row] for row, weight in self.weights.items())
-
-    @property
-    def shift(self) -> float:
-        """What is added to the weighted sum of scores."""
-        return self.metric.sign * self.margin
 
 
 @dataclass(frozen=True)
@@ -141,66 +136,57 @@ def read_claim(entry: Mapping[str, Any], score: Score | None = None) -> Claim:
     stated: dict[str, Any] = {**entry}
     own: dict[str, tuple[Comparison, ...]] = {}
     for kind, metric in {"primary": Metric.ppl, "secondary": Metric.bleu}.items():
-        entries = [_with_scores({"metric": metric.value, **each}, score) for each in entry.get(kind, ())]
-        stated[kind], own[kind] = entries, tuple(found for each in entries for found in _comparisons(each))
+        stated[kind], own[kind] = [], ()
+        for each in entry.get(kind, ()):
+            found = tuple(_comparisons({"metric": metric.value, **each}, score))
+            kept = {key: value for key, value in each.items() if key != "effect"}
+            stated[kind].append({"metric": metric.value, **kept, "scores": found[0].scores})
+            own[kind] += found
     return Claim(**{**entry, **own}, entry=stated)
 
 
-def _with_scores(entry: Mapping[str, Any], score: Score | None) -> dict[str, Any]:
-    """A comparison with the scores of its rows; those of a stated effect are relative."""
-    metric, kept = Metric[entry["metric"]], {**entry}
-    if "scores" in kept:
-        return kept
-    if score is not None and "effect" not in kept:
-        return {**kept, "scores": {row: score(metric, row) for row in _rows(entry)}}
-    if "within" in kept:
-        return {**kept, "scores": dict.fromkeys(_rows(entry), 0.0)}
-    effect = metric.sign * float(kept.pop("effect"))
-    if "trend" in entry:
-        return {**kept, "scores": {row: effect * math.log2(size) for row, size in entry["trend"].items()}}
-    worse, better = entry["share_of"] if "alike" in entry else (entry["worse"], entry["better"])
-    return {**kept, "scores": {**dict.fromkeys(_rows(entry), 0.0), better: effect, worse: 0.0}}
-
-
-def _rows(entry: Mapping[str, Any]) -> list[str]:
-    """The rows of a comparison, each once."""
-    if "trend" in entry:
-        return [*entry["trend"]]
-    keys = ("alike", "share_of") if "alike" in entry else ()
-    named = [row for key in keys for row in entry.get(key, ())] or [entry["better"], entry["worse"]]
-    return list(dict.fromkeys(named))
-
-
-def _comparisons(entry: Mapping[str, Any]) -> Iterator[Comparison]:
-    """The comparisons of an entry that states its metric and scores: two of a likeness, else one."""
-    metric, scores = Metric[entry["metric"]], entry["scores"]
+def _comparisons(entry: Mapping[str, Any], score: Score | None) -> Iterator[Comparison]:
+    """The comparisons of an entry that states its metric: two of a likeness, else one."""
+    metric = Metric[entry["metric"]]
     if "trend" in entry:
         sizes: Mapping[str, float] = entry["trend"]
         rows = sorted(sizes, key=lambda row: sizes[row])
         text = f"{metric.upper()} {'rises' if metric.sign > 0 else 'falls'} with {', '.join(rows)}"
         steps = tuple((larger, smaller) for smaller, larger in pairwise(rows))
+        scores = _scores(entry, sizes, score, {row: math.log2(size) for row, size in sizes.items()})
         yield Comparison(metric, slope_weights(sizes), scores, text, steps)
     elif "alike" in entry:
         first, second = entry["alike"]
-        margin, side = float(entry.get("within", 0.0)), "> 0" if metric.sign > 0 else "< 0"
+        shift, share = metric.sign * float(entry.get("within", 0.0)), dict[str, float]()
+        less = f"{'+' if metric.sign > 0 else '-'} {abs(shift):g}"
+        if "share_of" in entry:
+            worse, better = entry["share_of"]
+            share, less = {worse: -SHARE, better: SHARE}, f"- {SHARE:g} ({worse} - {better})"
+        scores = _scores(entry, dict.fromkeys((first, second, *share)), score, {better: 1.0} if share else {})
         for one, other in ((first, second), (second, first)):
-            weights: Mapping[str, float] = {one: 1.0, other: -1.0}
-            less = f"{'+' if metric.sign > 0 else '-'} {margin:g}"
-            if "share_of" in entry:
-                worse, better = entry["share_of"]
-                weights = _sum(weights, {worse: -SHARE, better: SHARE})
-                less = f"- {SHARE:g} ({worse} - {better})"
-            text = f"{metric.compared}: {one} - {other} {less} {side}"
-            yield Comparison(metric, weights, scores, text, alike=(first, second), margin=margin)
+            pair = {one: 1.0, other: -1.0}
+            weights = {row: pair.get(row, 0.0) + share.get(row, 0.0) for row in (*pair, *share)}
+            text = f"{metric.compared}: {one} - {other} {less} {'> 0' if metric.sign > 0 else '< 0'}"
+            yield Comparison(metric, weights, scores, text, alike=(first, second), shift=shift)
     else:
         better, worse = entry["better"], entry["worse"]
         text = f"{metric.upper()} of {better} {'>' if metric.sign > 0 else '<'} {worse}"
+        scores = _scores(entry, (better, worse), score, {better: 1.0})
         yield Comparison(metric, {better: 1.0, worse: -1.0}, scores, text)
 
 
-def _sum(*terms: Mapping[str, float]) -> dict[str, float]:
-    rows = dict.fromkeys(row for each in terms for row in each)
-    return {row: sum(each.get(row, 0.0) for each in terms) for row in rows}
+def _scores(
+    entry: Mapping[str, Any], rows: Iterable[str], score: Score | None, relative: Mapping[str, float]
+) -> Mapping[str, float]:
+    """The scores of the rows of an entry, as it states them, or relative ones: those not 0 for an effect of one."""
+    if "scores" in entry:
+        scores: Mapping[str, float] = entry["scores"]
+        return scores
+    metric = Metric[entry["metric"]]
+    if score is not None and "effect" not in entry:
+        return {row: score(metric, row) for row in rows}
+    effect = 0.0 if "within" in entry else metric.sign * float(entry["effect"])
+    return dict.fromkeys(rows, 0.0) | {row: effect * factor for row, factor in relative.items()}
 
 
 def slope_weights(sizes: Mapping[str, float]) -> dict[str, float]:

@@ -20,8 +20,8 @@ from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
 from aiayn.evaluation.lengths import length_parts
-from aiayn.evaluation.paired import PairedTest, ScoreOfSums, paired_test
-from aiayn.evaluation.significance import Floats, bleu_scores, perplexities, sentence_columns
+from aiayn.evaluation.paired import PairedTest, paired_test
+from aiayn.evaluation.significance import Floats, ScoreOfSums, bleu_scores, perplexities, sentence_columns
 from aiayn.evaluation.tokenization import bleu_tokenizer, is_by_character
 from aiayn.reports.budgets import evaluated_budget_differences, evaluated_budgets
 from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks

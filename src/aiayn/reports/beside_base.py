@@ -7,7 +7,7 @@ settings differ the least.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -53,34 +53,26 @@ class BesideBase:
     seeds: Sequence[int]
     """Of the system's finished runs."""
     base_seeds: Sequence[int]
-    is_whole: bool = False
-    """Whether all planned seeds are in, so that a verdict is due."""
     budgets: str = ""
     """Those of the system and of base, where they are not equal."""
 
     @property
     def verdict(self) -> str | None:
-        """By the 95% interval of log PPL: better, worse or open; None while it is not due, or without an interval."""
+        """By the 95% interval of log PPL of the present runs: better, worse or open; None without an interval."""
         effect = self.effects[Metric.ppl]
-        if not self.is_whole or effect.low is None or effect.high is None:
+        if effect.low is None or effect.high is None:
             return None
         return "better" if effect.high < 0 else "worse" if effect.low > 0 else "open"
 
-    @property
-    def judged(self) -> "BesideBase":
-        """With the verdict that the present runs allow."""
-        return replace(self, is_whole=True)
-
-    @property
-    def summary(self) -> Summary:
-        """By the names that trackers show, without what is unknown or not due."""
+    def summary(self, *, is_whole: bool) -> Summary:
+        """By the names that trackers show, without what is unknown; a verdict is due once all planned seeds are in."""
         found: dict[str, float | int | str | None] = {}
         for metric, name in {Metric.ppl: "ppl", Metric.bleu: self.bleu_name.lower()}.items():
             effect = self.effects[metric]
             found |= {f"vs_base/{name}": effect.estimate}
             found |= {f"vs_base/{name}_low": effect.low, f"vs_base/{name}_high": effect.high}
         found |= {"vs_base/seeds": len(self.seeds), "vs_base/base_seeds": len(self.base_seeds)}
-        found |= {"vs_base/budgets": self.budgets or None, VERDICT: self.verdict}
+        found |= {"vs_base/budgets": self.budgets or None, VERDICT: self.verdict if is_whole else None}
         return {name: value for name, value in found.items() if value is not None}
 
 
@@ -99,8 +91,7 @@ def at_the_end(directory: RunDirectory, record: Record, runs: Path) -> Summary:
     planned = {int(seed) for seed in os.environ.get(PLANNED_SEEDS_VARIABLE, "").split()}
     if found is None:
         return {}
-    is_whole = bool(planned) and planned <= {*found.seeds} & {*found.base_seeds}
-    return (found.judged if is_whole else found).summary
+    return found.summary(is_whole=bool(planned) and planned <= {*found.seeds} & {*found.base_seeds})
 
 
 def study_of(path: Path, runs: Path) -> Registration | None:
@@ -169,16 +160,10 @@ def _system_beside_base(own: ReportedRun, entries: Sequence[Entry]) -> BesideBas
     return _beside(effects, system, base)
 
 
-def _beside(
-    effects: Mapping[Metric, Effect],
-    system: Sequence[ReportedRun],
-    base: Sequence[ReportedRun],
-    *,
-    is_whole: bool = False,
-) -> BesideBase:
+def _beside(effects: Mapping[Metric, Effect], system: Sequence[ReportedRun], base: Sequence[ReportedRun]) -> BesideBase:
     seeds, base_seeds = ([run.record.seed for run in each] for each in (system, base))
     name, budgets = system[0].record.scores["dev"].bleu_name, budgets_text(system[0], base[0])
-    return BesideBase(effects, name, seeds, base_seeds, is_whole, budgets)
+    return BesideBase(effects, name, seeds, base_seeds, budgets)
 
 
 def _comparable(own: ReportedRun, entries: Sequence[Entry]) -> Iterator[ReportedRun]:
@@ -204,8 +189,8 @@ def of_table(report: Report, runs: Path) -> dict[Path, Summary]:
         effects = {metric: each.difference for metric, each in line.measured.items() if each.difference is not None}
         if len(effects) < len(Metric):
             continue
-        is_whole = not {line.row.id, "base"} & unfinished
-        summary = _beside(effects, finished[line.row.id], finished["base"], is_whole=is_whole).summary
+        beside = _beside(effects, finished[line.row.id], finished["base"])
+        summary = beside.summary(is_whole=not {line.row.id, "base"} & unfinished)
         found |= {run.path: summary for run in finished[line.row.id] if not _is_closed(run.path, studies, runs)}
     return found
 
@@ -235,6 +220,6 @@ def of_study(study: RegisteredStudy) -> dict[Path, Summary]:
         effects = _effects(study.measured, row, base)
         runs = study.runs_of(row)
         if effects is not None:
-            summary = _beside(effects, runs, study.runs_of(base), is_whole=not {row, base} & missing).summary
+            summary = _beside(effects, runs, study.runs_of(base)).summary(is_whole=not {row, base} & missing)
             found |= {run.path: summary for run in runs}
     return found

@@ -80,9 +80,9 @@ def at(
     """
     if rows.measured is None:
         return rows
-    budgets = steps if isinstance(steps, Mapping) else {} if steps is None else dict.fromkeys(rows.places, steps)
     values = []
     for row in rows.places:
+        budget = steps.get(row) if isinstance(steps, Mapping) else steps
         curves = [run.entry.directory.validation_perplexities() for run in runs[row]]
-        values.append(np.array([value_of(functional, curve, budgets.get(row)) for curve in curves]))
-    return replace(rows, measured=replace(rows.measured, ppl=rows.by_ppl.with_compared(values)))
+        values.append(np.array([value_of(functional, curve, budget) for curve in curves]))
+    return replace(rows, measured=replace(rows.measured, ppl=rows.measured.ppl.with_compared(values)))

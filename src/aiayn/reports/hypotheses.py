@@ -82,17 +82,11 @@ def _rows(study: RegisteredStudy) -> Grid:
         metric: decimals_for(study.measured.by(metric).deviations, 2) if study.finished else 2 for metric in Metric
     }
     for row, planned in study.registration.plan.rows.items():
-        scores = [_score(study, metric, row, decimals[metric]) for metric in Metric]
+        scores = ["", ""]
+        if row in study.measured.places:
+            scores = [with_deviation(*study.measured.score(metric, row), decimals[metric]) for metric in Metric]
         lines.append((row, " ".join(planned.overrides), seeds_in(study)[row], *scores))
     return Grid("Rows", ("<row", "<settings", "seeds", "PPL (dev)", "BLEU (dev)"), (tuple(lines),))
-
-
-def _score(study: RegisteredStudy, metric: Metric, row: str, decimals: int) -> str:
-    place = study.measured.places.get(row)
-    if place is None:
-        return ""
-    found = study.measured.by(metric)
-    return with_deviation(float(found.values[place]), float(found.deviations[place]), decimals)
 
 
 def _plan(study: RegisteredStudy) -> Grid:
@@ -179,14 +173,10 @@ def _remarks(study: RegisteredStudy, deviations: Sequence[Deviation]) -> Iterato
 def _content(study: RegisteredStudy, deviations: Sequence[Deviation]) -> dict[str, Any]:
     registration, rows = study.registration, {}
     for row, planned in registration.plan.rows.items():
-        place, runs = study.measured.places.get(row), study.runs_of(row)
-        scores: dict[str, Any] = {}
-        for metric in Metric if place is not None else ():
-            found = study.measured.by(metric)
-            deviation = float(found.deviations[place])
-            scores[metric.value] = float(found.values[place])
-            scores[f"{metric.value}_deviation"] = None if math.isnan(deviation) else deviation
-        seeds = {"planned": sorted(planned.runs), "in": [run.record.seed for run in runs]}
+        scores: dict[str, float | None] = {}
+        for metric in Metric if row in study.measured.places else ():
+            scores[metric.value], scores[f"{metric.value}_deviation"] = study.measured.score(metric, row)
+        seeds = {"planned": sorted(planned.runs), "in": [run.record.seed for run in study.runs_of(row)]}
         rows[row] = {"overrides": list(planned.overrides), "seeds": seeds, **scores}
     return {
         "study": study.name,

@@ -1,16 +1,18 @@
 """Claims judged: what can be tested, the tests, and what may be said beside a verdict."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, LEVEL, Hypothesis, decide, lasting, opposite_steps
-from aiayn.evaluation.significance import Effect
+from aiayn.evaluation.significance import Effect, Floats
 from aiayn.paper.claims import Claim, Comparison, Metric
 from aiayn.reports.measured import MeasuredRows
-from aiayn.reports.verdicts import DECIDED, OPEN, Verdict, verdict_of
+from aiayn.reports.verdicts import DECIDED, Verdict, verdict_of, verdict_of_test
 
 FEWEST_SEEDS = 5
 """The fewest seeds of a row of a study's claim: its variance between seeds is its own."""
@@ -30,8 +32,8 @@ class Rules:
     """The row that others are compared with."""
     pooled: bool
     """Whether the variance between seeds is that of all rows together; else each row's own."""
-    fewest_seeds: int = 2
-    """The fewest seeds of each row of a claim; with a pooled variance, of some row."""
+    fewest_seeds: int = 1
+    """The fewest seeds of each row of a claim."""
     floor: float | None = None
     """The log PPL below which no model can be expected on this corpus; None: unknown."""
 
@@ -91,15 +93,10 @@ class JudgedClaim:
     @property
     def is_closing(self) -> bool | None:
         """Whether a decided claim is not shown to outlast the budget; None if it is not decided, or this is unknown."""
-        if self.verdict is Verdict.reproduced:
-            known = [each.lasts for each in self.primary]
-        elif self.verdict is Verdict.contradicted:
-            known = [each.lasts for each in self.primary if each.verdict is Verdict.contradicted]
-        else:
+        deciding = [each.lasts for each in self.primary if each.verdict is self.verdict]
+        if self.verdict not in DECIDED or None in deciding:
             return None
-        if None in known:
-            return None
-        return not (all(known) if self.verdict is Verdict.reproduced else any(known))
+        return not (all(deciding) if self.verdict is Verdict.reproduced else any(deciding))
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -135,43 +132,30 @@ def judge_claims(
         powers: the power of each claim by id, as computed before the runs; None: no plan computed it.
         lacking: why a claim's runs do not suffice yet; empty: it has all planned ones.
     """
-    reasons = [lacking(claim) or untestable(claim.rows, rows, rules, may_fail=claim.may_fail) for claim in claims]
-    verdicts = {judged.claim.id: judged.verdict for judged in _judged(claims, rows, rules, reasons, projected, powers)}
-    reasons = [
-        reason or (_requirement(claim.requires, verdicts) if claim.requires is not None else "")
-        for claim, reason in zip(claims, reasons, strict=True)
-    ]
-    return tuple(_judged(claims, rows, rules, reasons, projected, powers))
+    reasons = [lacking(claim) or _untestable(claim, claim.may_fail, rows, rules) for claim in claims]
+    verdicts = {each.claim.id: each.verdict for each in _judged(claims, reasons, rows, rules, projected, powers or {})}
+    for number, claim in enumerate(claims):
+        if claim.requires is not None and verdicts.get(claim.requires) is not Verdict.reproduced:
+            unmet = f"{claim.requires} is not reproduced, so that there is no effect to compare a likeness with"
+            reasons[number] = reasons[number] or unmet
+    return tuple(_judged(claims, reasons, rows, rules, projected, powers or {}))
 
 
-def _requirement(required: str, verdicts: Mapping[str, Verdict]) -> str:
-    if verdicts.get(required) is Verdict.reproduced:
-        return ""
-    return f"{required} is not reproduced, so that there is no effect to compare a likeness with"
-
-
-def untestable(names: Collection[str], rows: MeasuredRows, rules: Rules, *, may_fail: bool) -> str:
+def _untestable(claimed: Claim | Comparison, may_fail: bool, rows: MeasuredRows, rules: Rules) -> str:
     """Why rows cannot be compared, in words; empty if they can.
 
-    A run without a finite score leaves its row without a mean, whether it may fail or not.
-
-    Args:
-        names: the rows.
-        rows: the measurements.
-        rules: how they are judged.
-        may_fail: whether rows that learn badly are compared all the same.
+    Rows that learn badly can be, if they may fail. A run without a finite score always leaves its row without a mean.
     """
-    if missing := [row for row in names if row not in rows.places]:
+    if missing := [row for row in claimed.rows if row not in rows.places]:
         return f"no finished run of {', '.join(missing)}"
     if rows.by(Metric.ppl).noise is None:
         return "no row has two seeds, so the variation between seeds is unknown"
-    few = [f"{row} has {rows.seeds(row)}" for row in names if not rules.pooled and rows.seeds(row) < rules.fewest_seeds]
-    if few:
+    if few := [f"{row} has {rows.seeds(row)}" for row in claimed.rows if rows.seeds(row) < rules.fewest_seeds]:
         return f"at least {rules.fewest_seeds} seeds of each row are needed: {', '.join(few)}"
     ends = rows.compared(Metric.ppl)
-    if lost := [row for row in names if not np.isfinite(ends[row])]:
+    if lost := [row for row in claimed.rows if not math.isfinite(ends[row])]:
         return f"training failure: no finite log PPL at the end of a run of {', '.join(lost)}"
-    return "" if may_fail else training_failures(names, rows, rules.base)
+    return "" if may_fail else training_failures(claimed.rows, rows, rules.base)
 
 
 def training_failures(names: Collection[str], rows: MeasuredRows, base: str) -> str:
@@ -187,87 +171,65 @@ def training_failures(names: Collection[str], rows: MeasuredRows, base: str) -> 
 
 def _judged(
     claims: Sequence[Claim],
-    rows: MeasuredRows,
-    rules: Rules,
     reasons: Sequence[str],
-    projected: MeasuredRows | None,
-    powers: Mapping[str, float | None] | None,
-) -> list[JudgedClaim]:
-    of_rows = [[not reason] * len(claim.primary) for claim, reason in zip(claims, reasons, strict=True)]
-    primary = judge_comparisons([claim.primary for claim in claims], rows, rules, of_rows, projected)
-    also = [
-        [not reason and not untestable(each.rows, rows, rules, may_fail=claim.may_fail) for each in claim.secondary]
-        for claim, reason in zip(claims, reasons, strict=True)
-    ]
-    secondary = judge_comparisons([claim.secondary for claim in claims], rows, rules, also, None)
-    judged = []
-    for claim, reason, of_claim, further in zip(claims, reasons, primary, secondary, strict=True):
-        opposite = () if reason else tuple(_opposite_steps(claim.primary, rows, rules))
-        power = None if powers is None else powers.get(claim.id)
-        verdict = verdict_of(
-            [each.verdict is Verdict.reproduced for each in of_claim],
-            [each.verdict is Verdict.contradicted for each in of_claim],
-            is_tested=not reason,
-            is_monotone=not opposite,
-            power=power,
-        )
-        judged.append(JudgedClaim(claim, verdict, reason, power, of_claim, further, opposite))
-    return judged
-
-
-def judge_comparisons(
-    comparisons: Sequence[Sequence[Comparison]],
     rows: MeasuredRows,
     rules: Rules,
-    tested: Sequence[Sequence[bool]],
     projected: MeasuredRows | None,
-) -> list[tuple[JudgedComparison, ...]]:
-    """The comparisons of each claim, tested together.
+    powers: Mapping[str, float | None],
+) -> Iterator[JudgedClaim]:
+    """The claims, of which those with a reason are not tested."""
+    primary, secondary = [], []
+    for claim, reason in zip(claims, reasons, strict=True):
+        primary += [(each, not reason) for each in claim.primary]
+        secondary += [
+            (each, not reason and not _untestable(each, claim.may_fail, rows, rules)) for each in claim.secondary
+        ]
+    judged, also = _compared(primary, rows, rules, projected), _compared(secondary, rows, rules, None)
+    for claim, reason in zip(claims, reasons, strict=True):
+        of_claim = tuple(islice(judged, len(claim.primary)))
+        further = tuple(islice(also, len(claim.secondary)))
+        opposite = [step for each in claim.primary for step in _opposite_steps(each, rows, rules) if not reason]
+        power = powers.get(claim.id)
+        verdict = verdict_of([each.verdict for each in of_claim], is_monotone=not opposite, power=power)
+        yield JudgedClaim(claim, verdict, reason, power, of_claim, further, tuple(opposite))
 
-    Args:
-        comparisons: the comparisons of each claim.
-        rows: the measurements.
-        rules: how they are judged.
-        tested: whether each comparison is tested; the others count in the correction.
-        projected: the measurements that the curves lead to; None: unknown.
-    """
-    family = [
-        (each, is_tested)
-        for pair in zip(comparisons, tested, strict=True)
-        for each, is_tested in zip(*pair, strict=True)
-    ]
+
+def _compared(
+    family: Sequence[tuple[Comparison, bool]], rows: MeasuredRows, rules: Rules, projected: MeasuredRows | None
+) -> Iterator[JudgedComparison]:
+    """Comparisons that are tested together; those that are not tested (False) count in the correction."""
     effects = [_effect(each, rows, rules) for each, _ in family]
-    known = [effect if is_tested else None for effect, (_, is_tested) in zip(effects, family, strict=True)]
-    values, errors, freedoms = _columns(known)
+    # Curves, and so what they lead to, are of log PPL.
+    late = [
+        None if projected is None or each.metric is not Metric.ppl else _effect(each, projected, rules)
+        for each, _ in family
+    ]
     hypotheses = [hypothesis(each) for each, _ in family]
-    found = decide(hypotheses, values, errors, freedoms)
-    late = [None if projected is None else _effect(each, projected, rules) for each, _ in family]
-    lasts = lasting(hypotheses, found, decide(hypotheses, *_columns(late)))
-
-    def judged(n: int, comparison: Comparison, is_tested: bool) -> JudgedComparison:
-        verdict = verdict_of([found.supported[n]], [found.contradicted[n]], is_tested=is_tested)
-        effect = effects[n]
-        is_smaller = effect is not None and verdict in (Verdict.reproduced, *OPEN)
-        return JudgedComparison(
+    tested = [effect if is_tested else None for effect, (_, is_tested) in zip(effects, family, strict=True)]
+    found, projections = decide(hypotheses, *columns(tested)), columns(late)
+    lasts = lasting(hypotheses, found, decide(hypotheses, *projections))
+    is_projected = np.isfinite(projections[1])
+    for n, ((comparison, is_tested), effect) in enumerate(zip(family, effects, strict=True)):
+        verdict = verdict_of_test(found.supported[n], found.contradicted[n]) if is_tested else Verdict.not_tested
+        may_be_smaller = verdict in (Verdict.reproduced, Verdict.undecided)
+        yield JudgedComparison(
             comparison=comparison,
             effect=effect,
             verdict=verdict,
             p_supported=float(found.p_supported[n]) if is_tested else None,
             p_contradicted=float(found.p_contradicted[n]) if is_tested else None,
-            lasts=bool(lasts[n]) if verdict in DECIDED and _is_projected(comparison, late[n]) else None,
-            is_smaller=is_smaller and _is_smaller(comparison, effect, rows, rules),
+            lasts=bool(lasts[n]) if verdict in DECIDED and is_projected[n] else None,
+            is_smaller=may_be_smaller and _is_smaller(comparison, effect, rows, rules),
         )
 
-    each_judged = iter([judged(n, each, is_tested) for n, (each, is_tested) in enumerate(family)])
-    return [tuple(next(each_judged) for _ in claimed) for claimed in comparisons]
 
-
-def _columns(effects: Sequence[Effect | None]) -> tuple[Any, Any, Any]:
-    """Estimates, errors and degrees of freedom, NaN where no error is known."""
-    values, errors, freedoms = (
-        np.array([np.nan if each is None or each.error is None else getattr(each, name) for each in effects])
-        for name in ("estimate", "error", "freedom")
-    )
+def columns(effects: Sequence[Effect | None]) -> tuple[Floats, Floats, Floats]:
+    """Estimates, standard errors and degrees of freedom, as tests take them; NaN where no error is known."""
+    known = [
+        (math.nan,) * 3 if each is None or each.error is None else (each.estimate, each.error, each.freedom)
+        for each in effects
+    ]
+    values, errors, freedoms = np.array(known, dtype=np.float64).reshape(-1, 3).T
     return values, errors, freedoms
 
 
@@ -292,23 +254,13 @@ def _effect(comparison: Comparison, rows: MeasuredRows, rules: Rules) -> Effect 
     return replace(effect, estimate=effect.estimate + comparison.shift, confidence=1 - 2 * EQUIVALENCE_LEVEL)
 
 
-def _is_projected(comparison: Comparison, late: Effect | None) -> bool:
-    """Whether curves tell what a contrast leads to: they are of log PPL."""
-    return comparison.metric is Metric.ppl and late is not None and late.error is not None and np.isfinite(late.error)
-
-
-def _end(effect: Effect, side: int) -> float:
-    """The end of an interval at a side, +1 or -1; NaN if unknown."""
-    end = effect.high if side > 0 else effect.low
-    return np.nan if end is None else end
-
-
 def _is_smaller(comparison: Comparison, effect: Effect | None, rows: MeasuredRows, rules: Rules) -> bool:
     """Whether an interval excludes the stated effect of an ordering, where the corpus leaves room for it."""
     if effect is None or comparison.alike is not None:
         return False
     sign = comparison.metric.sign
-    if not sign * _end(effect, sign) < sign * comparison.effect:
+    end = effect.high if sign > 0 else effect.low
+    if end is None or not sign * end < sign * comparison.effect:
         return False
     return expected_scores(comparison, rows.compared(comparison.metric), rules)[1] == comparison.effect
 
@@ -338,15 +290,9 @@ def expected_scores(
     return capped, comparison.contrast(capped)
 
 
-def _opposite_steps(comparisons: Sequence[Comparison], rows: MeasuredRows, rules: Rules) -> list[str]:
-    """The steps of slopes that are significantly opposite, in words."""
-    found = []
-    for comparison in comparisons:
-        if comparison.steps:
-            pairs = [{larger: 1.0, smaller: -1.0} for larger, smaller in comparison.steps]
-            effects = [rows.contrast(comparison.metric, each, pooled=rules.pooled) for each in pairs]
-            opposite = opposite_steps(comparison.metric.sign, *_columns(effects))
-            found += [
-                f"{one} after {other}" for (one, other), is_so in zip(comparison.steps, opposite, strict=True) if is_so
-            ]
-    return found
+def _opposite_steps(comparison: Comparison, rows: MeasuredRows, rules: Rules) -> Iterator[str]:
+    """The steps of a slope that are significantly opposite, in words."""
+    pairs = [{larger: 1.0, smaller: -1.0} for larger, smaller in comparison.steps]
+    effects = [rows.contrast(comparison.metric, each, pooled=rules.pooled) for each in pairs]
+    opposite = opposite_steps(comparison.metric.sign, *columns(effects))
+    return (" after ".join(step) for step, is_so in zip(comparison.steps, opposite, strict=True) if is_so)

@@ -1,6 +1,7 @@
 """The measurements of rows of runs, by the names of the rows."""
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -29,25 +30,22 @@ class MeasuredRows:
         found: Measured = getattr(self.measured, metric)
         return found
 
-    def has(self, rows: Collection[str]) -> bool:
-        """Whether all these rows have finished runs."""
-        return self.places.keys() >= set(rows)
-
-    @property
-    def by_ppl(self) -> Measured:
-        """The measurements of perplexity; there are finished runs."""
-        return self.by(Metric.ppl)
-
     def difference(self, metric: Metric, first: str, second: str) -> Effect | None:
         """The first row minus the second; None if one of them has no finished run."""
         return self.contrast(metric, {first: 1.0, second: -1.0}, pooled=True)
 
     def contrast(self, metric: Metric, weights: Mapping[str, float], *, pooled: bool) -> Effect | None:
         """A weighted sum of rows; None if one of them has no finished run. See `Measured.contrast`."""
-        if not self.has([*weights]):
+        if not self.places.keys() >= weights.keys():
             return None
         places = {self.places[row]: weight for row, weight in weights.items()}
         return self.by(metric).contrast(places, pooled=pooled)
+
+    def score(self, metric: Metric, row: str) -> tuple[float, float | None]:
+        """The mean of PPL or BLEU over the seeds of a row, and their standard deviation; None for one seed."""
+        found, place = self.by(metric), self.places[row]
+        deviation = float(found.deviations[place])
+        return float(found.values[place]), None if math.isnan(deviation) else deviation
 
     def compared(self, metric: Metric) -> dict[str, float]:
         """The mean log PPL or BLEU of each row."""
@@ -55,4 +53,4 @@ class MeasuredRows:
 
     def seeds(self, row: str) -> int:
         """The number of finished runs of a row."""
-        return self.by_ppl.seeds[self.places[row]] if row in self.places else 0
+        return self.by(Metric.ppl).seeds[self.places[row]] if row in self.places else 0

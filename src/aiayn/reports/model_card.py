@@ -208,7 +208,7 @@ def _beside_base(run: OpenedRun, record: Record, runs: Path) -> str:
     if found is None:
         return "Not compared: there was no finished run of base on the same data at the same scale and budget."
     texts = [f"{metric.compared}: {effect_text(found.effects[metric], DECIMALS[metric])}" for metric in Metric]
-    verdict = found.judged.verdict or "none, since no interval is known: neither has two seeds"
+    verdict = found.verdict or "none, since no interval is known: neither has two seeds"
     return _bullets(
         (
             f"this system minus base on the development set, with 95% intervals: {'; '.join(texts)}",

@@ -33,33 +33,25 @@ class Verdict(StrEnum):
 DECIDED = (Verdict.reproduced, Verdict.contradicted)
 """Verdicts of significant differences."""
 
-OPEN = (Verdict.under_powered, Verdict.undecided)
-"""Verdicts that more seeds may change."""
+
+def verdict_of_test(is_supported: bool, is_contradicted: bool) -> Verdict:
+    """The verdict of one comparison, contradicted after correction."""
+    return Verdict.contradicted if is_contradicted else Verdict.reproduced if is_supported else Verdict.undecided
 
 
-def verdict_of(
-    supported: Sequence[bool],
-    contradicted: Sequence[bool],
-    *,
-    is_tested: bool,
-    is_monotone: bool = True,
-    power: float | None = None,
-) -> Verdict:
-    """The verdict of one comparison or of a claim with several.
+def verdict_of(comparisons: Sequence[Verdict], *, is_monotone: bool = True, power: float | None = None) -> Verdict:
+    """The verdict of a claim.
 
     Args:
-        supported: whether the test of each comparison supports it.
-        contradicted: whether the test of each comparison contradicts it, after correction.
-        is_tested: False where there is nothing to test.
+        comparisons: the verdicts of its comparisons.
         is_monotone: False where a step of a slope is significantly opposite.
         power: the power of the claim for the assumed effects; None if unknown.
     """
-    if not is_tested:
-        return Verdict.not_tested
-    if any(contradicted):
-        return Verdict.contradicted
+    for decisive in (Verdict.not_tested, Verdict.contradicted):
+        if decisive in comparisons:
+            return decisive
     if not is_monotone:
         return Verdict.not_monotone
-    if all(supported):
+    if set(comparisons) == {Verdict.reproduced}:
         return Verdict.reproduced
     return Verdict.under_powered if power is not None and power < UNDER_POWERED else Verdict.undecided

@@ -182,8 +182,7 @@ def test_a_study_compares_its_rows_with_its_own_base(make_run: MakeRun, runs: Pa
 
 @given(ppl=EFFECTS, bleu=EFFECTS, is_whole=st.booleans())
 def test_the_verdict_is_the_side_of_the_interval(ppl: Effect, bleu: Effect, is_whole: bool) -> None:
-    beside = BesideBase({Metric.ppl: ppl, Metric.bleu: bleu}, "BLEU", [1, 2], [1], is_whole)
-    summary = beside.summary
+    summary = BesideBase({Metric.ppl: ppl, Metric.bleu: bleu}, "BLEU", [1, 2], [1]).summary(is_whole=is_whole)
     assert (VERDICT in summary) == (is_whole and ppl.error is not None)
     assert ("vs_base/ppl_low" in summary) == (ppl.error is not None)
     if VERDICT in summary and summary[VERDICT] != "open":

@@ -17,7 +17,7 @@ from aiayn.reports.claim_grids import notes, pooled_remarks, untested_remarks
 from aiayn.reports.judgement import STUDY, JudgedClaim, Rules, expected_scores, judge_claims
 from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.numbers import effect_text
-from aiayn.reports.verdicts import Verdict, verdict_of
+from aiayn.reports.verdicts import Verdict
 
 POOLED = Rules("base", pooled=True)
 
@@ -40,32 +40,6 @@ def judged(
 ) -> JudgedClaim:
     """The first claim."""
     return judge_claims(claims or (HELPS,), rows, rules, projected=projected, **others)[0]
-
-
-@pytest.mark.parametrize(
-    ("supported", "contradicted", "is_tested", "is_monotone", "power", "verdict"),
-    [
-        ([True, True], [False, False], True, True, 0.1, Verdict.reproduced),
-        ([True, True], [False, False], True, False, 0.1, Verdict.not_monotone),
-        ([True, False], [False, False], True, False, 0.1, Verdict.not_monotone),
-        ([True, False], [False, True], True, False, 0.1, Verdict.contradicted),
-        ([True, False], [False, False], True, True, 0.49, Verdict.under_powered),
-        ([True, False], [False, False], True, True, 0.5, Verdict.undecided),
-        ([True, False], [False, False], True, True, None, Verdict.undecided),
-        ([True, True], [False, False], False, True, 0.9, Verdict.not_tested),
-        ([True, False], [False, True], False, False, 0.9, Verdict.not_tested),
-    ],
-)
-def test_the_order_of_the_rules(
-    supported: list[bool],
-    contradicted: list[bool],
-    is_tested: bool,
-    is_monotone: bool,
-    power: float | None,
-    verdict: Verdict,
-) -> None:
-    found = verdict_of(supported, contradicted, is_tested=is_tested, is_monotone=is_monotone, power=power)
-    assert found is verdict
 
 
 @pytest.mark.parametrize(
@@ -107,30 +81,28 @@ def test_what_is_not_tested_says_why(
 
 
 @pytest.mark.parametrize(
-    ("ppl", "power", "verdict", "opposite"),
+    ("small", "base", "large", "power", "verdict", "opposite"),
     [
-        ({"small": 1.7, "base": 1.6, "large": 1.5}, 0.1, Verdict.reproduced, ()),
-        ({"small": 1.7, "base": 1.6, "large": 1.61}, 0.1, Verdict.reproduced, ()),
-        ({"small": 1.7, "base": 1.6, "large": 1.63}, 0.1, Verdict.not_monotone, ("large after base",)),
-        ({"small": 1.6, "base": 1.65, "large": 1.6}, 0.1, Verdict.not_monotone, ("base after small",)),
-        (
-            {"small": 1.5, "base": 1.6, "large": 1.7},
-            0.1,
-            Verdict.contradicted,
-            ("base after small", "large after base"),
-        ),
-        ({"small": 1.6, "base": 1.6, "large": 1.6}, 0.1, Verdict.under_powered, ()),
-        ({"small": 1.6, "base": 1.6, "large": 1.6}, 0.9, Verdict.undecided, ()),
-        ({"small": 1.6, "base": 1.6, "large": 1.6}, None, Verdict.undecided, ()),
+        (1.7, 1.6, 1.5, 0.1, Verdict.reproduced, ()),
+        (1.7, 1.6, 1.61, 0.1, Verdict.reproduced, ()),
+        (1.7, 1.6, 1.63, 0.1, Verdict.not_monotone, ("large after base",)),
+        (1.6, 1.65, 1.6, 0.1, Verdict.not_monotone, ("base after small",)),
+        (1.5, 1.6, 1.7, 0.1, Verdict.contradicted, ("base after small", "large after base")),
+        (1.6, 1.6, 1.6, 0.49, Verdict.under_powered, ()),
+        (1.6, 1.6, 1.6, 0.5, Verdict.undecided, ()),
+        (1.6, 1.6, 1.6, None, Verdict.undecided, ()),
     ],
 )
 def test_a_trend_is_a_slope_without_an_opposite_step(
-    ppl: dict[str, float], power: float | None, verdict: Verdict, opposite: tuple[str, ...]
+    small: float, base: float, large: float, power: float | None, verdict: Verdict, opposite: tuple[str, ...]
 ) -> None:
-    found = judged(measured_rows(ppl), claim(TREND), powers={"mine": power})
+    rows = measured_rows({"small": small, "base": base, "large": large})
+    found = judged(rows, claim(TREND), powers={"mine": power})
     assert (found.verdict, found.opposite_steps, found.power) == (verdict, opposite, power)
     assert ("opposite: " + ", ".join(opposite) in [*notes(found)]) == bool(opposite)
     assert json.loads(json.dumps(found.plain()))["opposite_steps"] == list(opposite)
+    untested = judged(rows, claim(TREND), powers={"mine": power}, lacking=lambda _: "one run")
+    assert (untested.verdict, untested.opposite_steps) == (Verdict.not_tested, ())
 
 
 def test_contradictions_are_corrected_over_the_table_and_claims_are_not() -> None:
@@ -163,39 +135,32 @@ def test_a_likeness_requires_the_effect_of_which_it_is_a_share(mine: float, othe
 
 
 @pytest.mark.parametrize(
-    ("mine", "late", "closing"),
+    ("ends", "late", "verdict", "closing"),
     [
-        (1.5, {"base": 1.6, "mine": 1.58}, False),
-        (1.5, {"base": 1.6, "mine": 1.59}, True),
-        (1.5, {"base": 1.6, "mine": 1.7}, True),
-        (1.7, {"base": 1.6, "mine": 1.62}, False),
-        (1.7, {"base": 1.6, "mine": 1.61}, True),
-        (1.6, {"base": 1.6, "mine": 1.5}, None),
-        (1.5, {"base": 1.6, "mine": math.nan}, None),
-        (1.5, None, None),
+        ((1.5, 1.5), (1.58, 1.5), Verdict.reproduced, False),
+        ((1.5, 1.5), (1.5, 1.59), Verdict.reproduced, True),
+        ((1.5, 1.5), (1.7, 1.7), Verdict.reproduced, True),
+        ((1.5, 1.5), (math.nan, 1.5), Verdict.reproduced, None),
+        ((1.5, 1.5), None, Verdict.reproduced, None),
+        ((1.7, 1.7), (1.62, 1.6), Verdict.contradicted, False),
+        ((1.7, 1.7), (1.61, 1.6), Verdict.contradicted, True),
+        ((1.5, 1.7), (1.5, 1.6), Verdict.contradicted, True),
+        ((1.6, 1.5), (1.5, 1.5), Verdict.undecided, None),
     ],
 )
-def test_a_decided_claim_is_closing_where_its_curves_do_not_lead_to_a_difference(
-    mine: float, late: Mapping[str, float] | None, closing: bool | None
+def test_a_decided_claim_is_closing_where_curves_do_not_lead_to_what_decides_it(
+    ends: tuple[float, float], late: tuple[float, float] | None, verdict: Verdict, closing: bool | None
 ) -> None:
-    found = judged(measured_rows({"base": 1.6, "mine": mine}), projected=None if late is None else measured_rows(late))
-    assert found.is_closing is closing
+    """All comparisons decide a claim that is reproduced; of those that contradict it one is enough."""
+    rows, projected = (
+        None if levels is None else measured_rows({"base": 1.6, "mine": levels[0], "other": levels[1]})
+        for levels in (ends, late)
+    )
+    assert rows is not None
+    found = judged(rows, claim(PAIR, {**PAIR, "better": "other"}), projected=projected)
+    assert (found.verdict, found.is_closing) == (verdict, closing)
     assert ("closing" in [*notes(found)]) is bool(closing)
     assert json.loads(json.dumps(found.plain()))["closing"] is closing
-
-
-def test_a_claim_lasts_where_all_that_decides_it_does() -> None:
-    """Of a contradiction one difference is enough; of BLEU no curve is known."""
-    both, rows = claim(PAIR, {**PAIR, "better": "other"}), measured_rows({"base": 1.6, "mine": 1.5, "other": 1.5})
-    late = measured_rows({"base": 1.6, "mine": 1.5, "other": 1.6})
-    assert judged(rows, both, projected=rows).is_closing is False
-    assert judged(rows, both, projected=late).is_closing is True
-    worse = measured_rows({"base": 1.6, "mine": 1.7, "other": 1.7})
-    assert judged(worse, both, projected=measured_rows({"base": 1.6, "mine": 1.7, "other": 1.6})).is_closing is False
-    assert judged(worse, both, projected=measured_rows({"base": 1.6, "mine": 1.6, "other": 1.6})).is_closing is True
-    on_bleu = claim({**PAIR, "metric": "bleu", "effect": 1})
-    found = judged(measured_rows(EQUAL, {"mine": 31}), on_bleu, projected=measured_rows(EQUAL, {"mine": 31}))
-    assert (found.verdict, found.is_closing) == (Verdict.reproduced, None)
 
 
 @pytest.mark.parametrize(

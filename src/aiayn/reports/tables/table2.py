@@ -172,7 +172,7 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None) -> Table2Rep
         check_alike(of_pair, condition_differences)
         check_alike(of_pair, _differences, f"no column holds both; {REMEDY}")
         check_duplicate_seeds(of_pair, lambda run: run.record.experiment, REMEDY)
-    systems = [system for pair in PAIRS for system in _tested(ours, pair)]
+    systems = {(each.row, pair): system for pair in PAIRS for each, system in _tested(ours, pair)}
     return Table2Report(ours, judge_claims(load_table2_claims(), systems))
 
 
@@ -184,7 +184,7 @@ def _differences(run: TestedRun, other: TestedRun) -> Iterator[Difference]:
     yield from tested_differences(run, other)
 
 
-def _tested(ours: Sequence[Ours], pair: str) -> Iterator[TestedSystem]:
+def _tested(ours: Sequence[Ours], pair: str) -> Iterator[tuple[Ours, TestedSystem]]:
     """The measurements of a language pair."""
     finished = [each for each in ours if each.finished and each.pair == pair]
     if not finished:
@@ -192,15 +192,8 @@ def _tested(ours: Sequence[Ours], pair: str) -> Iterator[TestedSystem]:
     systems = [[sentence_columns(run.sentences("test")) for run in each.finished] for each in finished]
     measured = measure(systems).bleu
     for place, each in enumerate(finished):
-        yield TestedSystem(
-            row=each.row,
-            pair=pair,
-            measured=measured,
-            place=place,
-            bleu=mean_of([run.bleu for run in each.finished]),
-            flops=mean_of([run.flops for run in each.finished]),
-            is_papers=all(run.is_papers for run in each.finished),
-        )
+        bleu, flops = (mean_of([getattr(run, name) for run in each.finished]) for name in ("bleu", "flops"))
+        yield each, TestedSystem(measured, place, bleu, flops, all(run.is_papers for run in each.finished))
 
 
 def document(report: Table2Report) -> Document:

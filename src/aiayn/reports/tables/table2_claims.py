@@ -2,25 +2,23 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
-
-import numpy as np
 
 from aiayn.evaluation.decisions import Hypothesis, decide
 from aiayn.evaluation.significance import Effect, Measured
 from aiayn.paper.table2_claims import Above, Beats, Cheaper, Conclusion, Table2Claim
 from aiayn.paper.tables import load_table2
 from aiayn.reports.grid import Grid
+from aiayn.reports.judgement import columns
 from aiayn.reports.numbers import effect_text, operations, signed
-from aiayn.reports.verdicts import Verdict, verdict_of
+from aiayn.reports.verdicts import Verdict, verdict_of, verdict_of_test
 
 
 @dataclass(frozen=True)
 class TestedSystem:
     """Our finished runs of a row of the table."""
 
-    row: str
-    pair: str
     measured: Measured
     """sacreBLEU of all systems of this language pair on the same sentences."""
     place: int
@@ -72,44 +70,26 @@ class JudgedTable2Claim:
     """A claim with its verdict."""
 
     claim: Table2Claim
-    verdict: Verdict
     comparisons: Sequence[JudgedConclusion]
 
+    @property
+    def verdict(self) -> Verdict:
+        """By the verdicts of its comparisons."""
+        return verdict_of([each.verdict for each in self.comparisons])
 
-def judge_claims(claims: Sequence[Table2Claim], systems: Sequence[TestedSystem]) -> list[JudgedTable2Claim]:
+
+def judge_claims(claims: Sequence[Table2Claim], systems: Systems) -> list[JudgedTable2Claim]:
     """Compare claims with the rows that have finished runs.
 
     BLEU is tested at 2.5% one-sided, contradictions after correction over the table; costs are compared without a test.
     """
-    found = {(each.row, each.pair): each for each in systems}
-    compared = [[_compared(comparison, found) for comparison in claim.comparisons] for claim in claims]
-    tested = [each.effect for of_claim in compared for each in of_claim]
-    errors = [np.nan if each is None or each.error is None else each.error for each in tested]
-    values = [0.0 if each is None else each.estimate for each in tested]
-    freedoms = [1.0 if each is None else each.freedom for each in tested]
-    hypotheses = [Hypothesis({}, 1)] * len(tested)
-    decided = decide(hypotheses, np.array(values), np.array(errors), np.array(freedoms))
-    outcomes = iter(zip(decided.supported, decided.contradicted, strict=True))
-    return [_judged(claim, each, [next(outcomes) for _ in each]) for claim, each in zip(claims, compared, strict=True)]
-
-
-def _judged(
-    claim: Table2Claim, comparisons: Sequence[JudgedConclusion], outcomes: Sequence[tuple[bool, bool]]
-) -> JudgedTable2Claim:
-    judged = []
-    for each, (supported, contradicted) in zip(comparisons, outcomes, strict=True):
-        if each.effect is not None and not each.reason:
-            verdict = verdict_of([supported], [contradicted], is_tested=True)
-            judged.append(replace(each, verdict=verdict))
-        else:
-            judged.append(each)
-    verdicts = [each.verdict for each in judged]
-    whole = verdict_of(
-        [each is Verdict.reproduced for each in verdicts],
-        [each is Verdict.contradicted for each in verdicts],
-        is_tested=Verdict.not_tested not in verdicts,
+    compared = [_compared(comparison, systems) for claim in claims for comparison in claim.comparisons]
+    tests = decide([Hypothesis({}, 1)] * len(compared), *columns([each.effect for each in compared]))
+    judged = (
+        each if each.effect is None or each.reason else replace(each, verdict=verdict_of_test(*outcome))
+        for each, *outcome in zip(compared, tests.supported, tests.contradicted, strict=True)
     )
-    return JudgedTable2Claim(claim, whole, judged)
+    return [JudgedTable2Claim(claim, tuple(islice(judged, len(claim.comparisons)))) for claim in claims]
 
 
 def _compared(comparison: Conclusion, found: Systems) -> JudgedConclusion:
@@ -136,10 +116,8 @@ def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
     mark = f"{baseline.cell(pair)}{f' + {comparison.by}' if float(comparison.by) else ''}"
     claimed = f"{_subject(row, pair)} > {mark} ({baseline.label})"
     paper = signed(load_table2().row(row).cell(pair).number - comparison.mark, 2)
-    if system is None:
-        return JudgedConclusion(claimed, paper, reason=MISSING)
-    if not system.is_papers or system.bleu is None:
-        return JudgedConclusion(claimed, paper, reason=ELSEWHERE)
+    if system is None or not system.is_papers or system.bleu is None:
+        return JudgedConclusion(claimed, paper, reason=ELSEWHERE if system else MISSING)
     # The standard error is that of sacreBLEU; the estimate is by the paper's definition.
     effect = replace(system.measured.score(system.place), estimate=system.bleu - comparison.mark)
     return _by_effect(claimed, paper, effect)
@@ -151,10 +129,8 @@ def _cheaper(comparison: Cheaper, system: TestedSystem | None) -> JudgedConclusi
     claimed = f"{_subject(row, column)} < {mark} ({baseline.label})"
     # The Transformer's costs are printed once, in the column of English-German.
     paper = operations(load_table2().row(row).flops_en_de.number)
-    if system is None:
-        return JudgedConclusion(claimed, paper, reason=MISSING)
-    if not system.is_papers or system.flops is None:
-        return JudgedConclusion(claimed, paper, reason=ELSEWHERE)
+    if system is None or not system.is_papers or system.flops is None:
+        return JudgedConclusion(claimed, paper, reason=ELSEWHERE if system else MISSING)
     verdict = Verdict.reproduced if system.flops < comparison.mark else Verdict.contradicted
     return JudgedConclusion(claimed, paper, flops=system.flops, verdict=verdict)
 

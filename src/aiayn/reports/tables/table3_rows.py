@@ -1,6 +1,5 @@
 """One row of Table 3: ours beside the paper's, as numbers and as text."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,13 +72,8 @@ def line_of(row: Row, comparable: ComparableRuns, measured: MeasuredRows) -> Lin
 
 
 def _measurement(measured: MeasuredRows, metric: Metric, row_id: str) -> Measurement:
-    results, place = measured.by(metric), measured.places[row_id]
-    deviation = float(results.deviations[place])
-    return Measurement(
-        value=float(results.values[place]),
-        deviation=None if math.isnan(deviation) else deviation,
-        difference=None if row_id == "base" else measured.difference(metric, row_id, "base"),
-    )
+    difference = None if row_id == "base" else measured.difference(metric, row_id, "base")
+    return Measurement(*measured.score(metric, row_id), difference)
 
 
 def decimals_of(lines: Sequence[Line]) -> dict[Metric, int]:

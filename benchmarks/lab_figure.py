@@ -48,34 +48,24 @@ class Panel:
 
 def figure(panels: Sequence[Panel], description: str) -> str:
     """All panels."""
-    rows = math.ceil(len(panels) / COLUMNS)
     drawn = (
         tag("g", *_panel(panel), transform=f"translate({n % COLUMNS * WIDTH} {n // COLUMNS * HEIGHT})")
         for n, panel in enumerate(panels)
     )
-    size = {"width": COLUMNS * WIDTH, "height": rows * HEIGHT}
-    return (
-        tag(
-            "svg",
-            tag("rect", fill="#ffffff", **size),
-            joined(drawn, Html("\n")),
-            xmlns="http://www.w3.org/2000/svg",
-            viewBox=f"0 0 {size['width']} {size['height']}",
-            font_family="system-ui, sans-serif",
-            font_size="11",
-            role="img",
-            aria_label=description,
-            **size,
-        )
-        + "\n"
-    )
+    size = {"width": COLUMNS * WIDTH, "height": math.ceil(len(panels) / COLUMNS) * HEIGHT}
+    frame = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {size['width']} {size['height']}"}
+    style = {"font_family": "system-ui, sans-serif", "font_size": "11", "role": "img", "aria_label": description}
+    background = tag("rect", fill="#ffffff", **size)
+    return tag("svg", background, joined(drawn, Html("\n")), **frame, **style, **size) + "\n"
 
 
 def _panel(panel: Panel) -> Iterator[Html]:
     values = [value for line in panel.lines for value in (*(y for _, y in line.points), line.low, line.high)]
     ticks = _ticks(min(0.0, *values), max(0.0, *values))
+    decimals = max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))  # as many as tell ticks apart
     first, last = min(step for line in panel.lines for step, _ in line.points), max(panel.steps)
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+    edge = right + BAR * (len(panel.lines) + 1)
 
     def across(step: int) -> float:
         return LEFT + (right - LEFT) * (step - first) / (last - first)
@@ -86,8 +76,8 @@ def _panel(panel: Panel) -> Iterator[Html]:
     yield _text(LEFT, TOP - 12, panel.title, INK, font_weight="600")
     for value in ticks:
         colour = SOFT if value == 0 else FAINT
-        yield _rule((LEFT, up(value)), (right + BAR * (len(panel.lines) + 1), up(value)), stroke=colour)
-        yield _text(LEFT - 6, up(value) + 4, signed(value, _decimals(ticks)), SOFT, text_anchor="end")
+        yield _rule((LEFT, up(value)), (edge, up(value)), stroke=colour)
+        yield _text(LEFT - 6, up(value) + 4, signed(value, decimals), SOFT, text_anchor="end")
     yield _text(LEFT, bottom + 17, "steps", SOFT)
     for step in panel.steps:
         yield _rule((across(step), bottom), (across(step), bottom + 4), stroke=SOFT)
@@ -100,8 +90,7 @@ def _panel(panel: Panel) -> Iterator[Html]:
         yield tag("polyline", points=path, fill="none", stroke_dasharray=DASHES[n], stroke_linejoin="round", **style)
         yield _rule((end, up(line.low)), (end, up(line.high)), **style)
         yield tag("circle", cx=f"{end:.1f}", cy=f"{up(line.estimate):.1f}", r="3", fill=colour)
-        beside = right + BAR * (len(panel.lines) + 1) + 5
-        yield _text(beside, height + 4, f"{line.name} {signed(line.estimate, 3)}", colour)
+        yield _text(edge + 5, height + 4, f"{line.name} {signed(line.estimate, 3)}", colour)
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -109,11 +98,6 @@ def _ticks(low: float, high: float) -> list[float]:
     size = 10 ** math.floor(math.log10(high - low))
     step = next(size * part for part in (0.1, 0.2, 0.5, 1, 2, 5) if (high - low) / (size * part) <= 4)
     return [step * n for n in range(math.floor(low / step), math.ceil(high / step) + 1)]
-
-
-def _decimals(ticks: Sequence[float]) -> int:
-    """The digits after the point that tell ticks apart."""
-    return max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))
 
 
 def _apart(places: Sequence[float], distance: float) -> list[float]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.paper.claims import Metric
-from aiayn.reports.endpoints import PROJECTED, Functional, at, endpoint_weights, projection_weights, value_of
+from aiayn.reports.endpoints import PROJECTED, at, endpoint_weights, projection_weights, value_of
 from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.reported_runs import ReportedRun, finished_run
 
@@ -38,16 +38,6 @@ def test_the_projection_is_the_least_squares_line_over_the_logarithm_of_the_step
     else:
         line = np.polyfit(np.log(late), np.log([curve[step] for step in late]), 1)
         assert found == pytest.approx(np.polyval(line, math.log(PROJECTED * last)), rel=1e-6, abs=1e-6)
-
-
-@pytest.mark.parametrize("functional", [endpoint_weights, projection_weights])
-@given(curve=curves.filter(lambda curve: sum(step > max(curve) / 2 for step in curve) > 2), shift=st.floats(-2, 2))
-def test_a_constant_in_log_perplexity_shifts_what_is_compared(
-    functional: Functional, curve: dict[int, float], shift: float
-) -> None:
-    assert functional(sorted(curve)).sum() == pytest.approx(1)
-    shifted = {step: ppl * math.exp(shift) for step, ppl in curve.items()}
-    assert value_of(functional, shifted) == pytest.approx(value_of(functional, curve) + shift, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize(

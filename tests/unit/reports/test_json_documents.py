@@ -67,14 +67,11 @@ def test_documents_of_runs(aiayn: CommandLine, runs: Path, line: str) -> None:
     assert WITH_RUNS[line](document) == 4
 
 
-def test_a_run_is_told_by_its_record(aiayn: CommandLine, runs: Path) -> None:
+def test_a_run_is_told_by_its_record_and_numbers_are_not_rounded(aiayn: CommandLine, runs: Path) -> None:
     (run,) = runs.glob("table3/base/*seed1*")
     document = read_document(aiayn("report", "run", f"run={run}", "format=json").out)
     assert document["record"]["experiment"] == "table3/base"
     assert document["paper"]["ppl"] == 4.92
-
-
-def test_numbers_are_not_rounded(aiayn: CommandLine, runs: Path) -> None:
     document = read_document(aiayn("status", "format=json").out)
     assert document["counts"] == {"finished": 4}
     assert all(len(str(run["scores"]["dev"]["ppl"])) > 8 for run in document["runs"])

@@ -32,6 +32,7 @@ LIKENESS = {"alike": ["mine", "base"], "share_of": ["other", "base"], "effect": 
 HELPS = claim(PAIR)
 EQUAL = {"base": 1.6, "mine": 1.6}
 BETTER = {"base": 1.6, "mine": 1.5}
+FEW = "at least 5 seeds of each row are needed: mine has 2, base has 4"
 LOST = "training failure: no finite log PPL at the end of a run of mine"
 
 
@@ -49,17 +50,10 @@ def judged(
         ({"base": 1.6}, {"base": 0.0}, {"base": 1}, STUDY, "no finished run of mine"),
         (BETTER, {}, {"base": 1, "mine": 1}, POOLED, "no row has two seeds, so the variation between seeds is unknown"),
         (BETTER, {}, {"base": 1, "mine": 3}, POOLED, ""),
-        (
-            BETTER,
-            {"mine": 0.0},
-            {"base": 4, "mine": 2},
-            STUDY,
-            "at least 5 seeds of each row are needed: mine has 2, base has 4",
-        ),
+        (BETTER, {"mine": 0.0}, {"base": 4, "mine": 2}, STUDY, FEW),
         ({**BETTER, "mine": math.inf}, {}, {}, STUDY, LOST),
         ({**BETTER, "mine": math.nan}, {"mine": 0.0}, {}, POOLED, LOST),
         (BETTER, {"base": 0.9, "mine": 0.8}, {}, STUDY, "training failure: base has 0.9 BLEU"),
-        (BETTER, {"base": 30.0, "mine": 14.9}, {}, STUDY, "training failure: mine has 14.9 BLEU, base 30.0"),
         (BETTER, {"base": 30.0, "mine": 14.9}, {}, POOLED, "training failure: mine has 14.9 BLEU, base 30.0"),
         (BETTER, {"base": 1.0, "mine": 0.5}, {}, STUDY, ""),
     ],

@@ -50,13 +50,20 @@ class Table:
     projected: tuple[Floats, Floats, Floats]
 
     @cached_property
-    def reproduced(self) -> Booleans:
-        """[tables, claims]."""
-        return self.design.reproduced(*self.measured)
+    def reproduced(self) -> dict[str, Booleans]:
+        """Of each claim, [tables]."""
+        return dict(zip(NAMES, self.design.reproduced(*self.measured).T, strict=True))
 
-    def share(self, claim: str) -> float:
+    @property
+    def shares(self) -> dict[str, float]:
         """Of tables in which a claim is reproduced."""
-        return float(self.reproduced[:, NAMES.index(claim)].mean())
+        return {claim: float(found.mean()) for claim, found in self.reproduced.items()}
+
+    @property
+    def promised(self) -> dict[str, float]:
+        """The power of each claim by the true variance, as plans compute it."""
+        variance = BETWEEN**2 + WITHIN**2 * float((FUNCTIONALS[0] ** 2).sum())
+        return dict(zip(NAMES, map(float, self.design.power([Noise(variance, 0.0)], draws=TABLES)), strict=True))
 
     @property
     def contradicted(self) -> float:
@@ -78,7 +85,7 @@ class Table:
         at = [self.design.hypotheses.index(hypothesis)]
         found, late = (decide([hypothesis], *(each[:, at] for each in of)) for of in (self.measured, self.projected))
         lasts = lasting([hypothesis], found, late)[:, 0]
-        reproduced = self.reproduced[:, NAMES.index(claim)]
+        reproduced = self.reproduced[claim]
         return float((reproduced & ~lasts).mean()), float((reproduced & lasts).mean())
 
 
@@ -115,12 +122,6 @@ def simulated(
     return Table(plan, contrasts(0), contrasts(1))
 
 
-def promised(table: Table) -> list[float]:
-    """The power of each claim by the true variance, as plans compute it."""
-    variance = BETWEEN**2 + WITHIN**2 * float((FUNCTIONALS[0] ** 2).sum())
-    return [*map(float, table.design.power([Noise(variance, 0.0)], draws=TABLES))]
-
-
 def at_most(share: float) -> float:
     """The largest share that a simulation may measure: two standard errors more."""
     return share + 2 * math.sqrt(share * (1 - share) / TABLES)
@@ -129,7 +130,7 @@ def at_most(share: float) -> float:
 @pytest.mark.parametrize("rules", [STUDY, replace(STUDY, pooled=True)], ids=["Welch", "pooled"])
 def test_without_a_difference_few_claims_are_reproduced_and_few_tables_contradict(rules: Rules) -> None:
     table = simulated({}, seed=0, rules=rules, seeds=dict.fromkeys(ROWS, 2) if rules.pooled else SEEDS)
-    assert max(map(table.share, NAMES)) <= at_most(0.025)
+    assert max(table.shares.values()) <= at_most(0.025)
     assert table.contradicted <= 0.05
     assert max(map(table.opposite, TRENDS)) <= at_most(0.05)
 
@@ -137,7 +138,7 @@ def test_without_a_difference_few_claims_are_reproduced_and_few_tables_contradic
 @pytest.mark.parametrize("loud", ["base", "a_h1", "c_n2"])
 def test_a_row_that_varies_three_times_as_much_makes_few_more(loud: str) -> None:
     table = simulated({}, seed=1, loud=loud)
-    assert max(map(table.share, NAMES)) <= 0.03
+    assert max(table.shares.values()) <= 0.03
     assert table.contradicted <= 0.05
 
 
@@ -147,20 +148,20 @@ def test_a_row_that_varies_three_times_as_much_makes_few_more(loud: str) -> None
 def test_a_claim_of_which_all_but_one_comparison_is_true_is_reproduced_as_seldom(
     claim: str, true: Mapping[str, float]
 ) -> None:
-    assert 0.02 <= simulated(true, seed=2).share(claim) <= at_most(0.025)
+    assert 0.02 <= simulated(true, seed=2).shares[claim] <= at_most(0.025)
 
 
 @pytest.mark.parametrize("side", [1, -1])
 def test_rows_that_differ_by_a_quarter_of_one_head_are_called_alike_in_5_of_100_tables(side: int) -> None:
     table = simulated({"a_h1": 0.1, "e_learned": side * SHARE * 0.1}, seed=3)
-    assert 0.04 <= table.share("learned_positions") <= at_most(0.05)
+    assert 0.04 <= table.shares["learned_positions"] <= at_most(0.05)
 
 
 @pytest.mark.parametrize("difference", [0.0075, 0.01])
 def test_a_constant_difference_that_is_found_is_seldom_called_closing(difference: float) -> None:
     table = simulated({"a_h1": difference}, seed=4)
     flagged, unflagged = table.closing("one_head")
-    assert promised(table)[NAMES.index("one_head")] >= 0.9
+    assert table.promised["one_head"] >= 0.9
     assert flagged / (flagged + unflagged) <= 0.2
 
 
@@ -176,11 +177,11 @@ def test_power_is_as_promised(share: float) -> None:
     """With a share of the paper's differences."""
     printed = {row: share * printed_score(Metric.ppl, row) for row in ROWS}
     table = simulated({**printed, "e_learned": printed["base"]}, seed=6)
-    assert [*map(table.share, NAMES)] == pytest.approx(promised(table), abs=0.02)
+    assert table.shares == pytest.approx(table.promised, abs=0.02)
 
 
 def test_power_counts_the_tables_in_which_a_step_is_opposite() -> None:
     table = simulated({"c_n2": 0.08, "c_n4": 0.01, "c_n8": 0.004}, seed=7)
-    power = promised(table)[NAMES.index("more_layers")]
+    power = table.promised["more_layers"]
     assert 0.3 < power < 0.9
-    assert table.share("more_layers") == pytest.approx(power, abs=0.02)
+    assert table.shares["more_layers"] == pytest.approx(power, abs=0.02)

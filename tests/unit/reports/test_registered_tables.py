@@ -6,15 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from frozen_plans import freeze
 
 from aiayn.commands.front_end import main
-from aiayn.reports.registered import ANALYSIS
-from aiayn.reports.reported_runs import ReportedRun
 from aiayn.reports.verdicts import Verdict
-from aiayn.runs.directory import RunDirectory
-from aiayn.runs.ledger import read_entry
-from aiayn.runs.provenance import Code
-from aiayn.runs.registrations import PlannedRow, Registration, StudyPlan
 
 MakeRun = Callable[..., Path]
 SEEDS = range(1, 6)
@@ -35,29 +30,12 @@ def runs(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         for row, ppl, match in (("base", 7.4, 0.7), ("a_h32", 9.0, 0.6))
     }
     made_with("base", 6, 7.4, 0.7)
-    rows = {}
-    for row, by_seed in made.items():
-        entry = read_entry(RunDirectory(by_seed[1]))
-        assert entry.record is not None
-        names = {seed: str(path.relative_to(folder)) for seed, path in by_seed.items()}
-        rows[row] = PlannedRow((f"experiment=table3/{row}",), ReportedRun(entry, entry.record).settings, names)
     claim = {
         "id": "too_many_heads",
         "statement": "Too many heads cost quality too.",
         "primary": [{"better": "base", "worse": "a_h32", "effect": 0.018}],
     }
-    claims = {"too_many_heads": claim}
-    plan = StudyPlan(base="base", rows=rows, pilots={}, looks=False, claims=claims, analysis=ANALYSIS)
-    Registration(
-        name="heads",
-        plan=plan,
-        time="2020-01-01T00:00:00+00:00",
-        code=Code(None, None, None),
-        command="aiayn train",
-        pilots=(),
-        noises=None,
-        powers={"too_many_heads": 0.42},
-    ).write(folder)
+    freeze(made, folder, claims={"too_many_heads": claim}, powers={"too_many_heads": 0.42})
     return folder
 
 

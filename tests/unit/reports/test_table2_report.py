@@ -120,35 +120,27 @@ def test_big_against_base_is_judged_on_any_data(tmp_path: Path, make_table2: Mak
     assert (whole.comparisons[1].verdict, whole.verdict) == (Verdict.reproduced, Verdict.contradicted)
 
 
-PRINTED = ("base_over_published", "base_at_a_fraction", "big_by_two_points")
-
-
-def test_printed_numbers_are_compared_on_their_own_test_set_and_scale_alone(
-    tmp_path: Path, make_table2: MakeRun
-) -> None:
-    for model in ("base", "big"):
-        make_table2(f"table2/{model}_en_de", cost=COST, data="wmt14_en_de", sentences=3003)
-    assert {judged(tmp_path, claim).verdict for claim in PRINTED} == {Verdict.not_tested}
-    reasons = {each.reason for each in judged(tmp_path, PRINTED[0]).comparisons}
-    assert reasons == {"these runs do not compare with printed numbers"}, "not at the paper's scale"
-
-
 @pytest.mark.parametrize(
-    ("bleu", "verdict", "cost", "cost_verdict"),
+    ("scale", "bleu", "cost", "verdicts"),
     [
-        (60.0, Verdict.reproduced, COST, Verdict.reproduced),  # 3.3e18 against ConvS2S's 9.6e18
-        (26.4, Verdict.undecided, COST, Verdict.reproduced),
-        (1.0, Verdict.contradicted, DEAR, Verdict.contradicted),
+        ("paper", 60.0, COST, [Verdict.reproduced, Verdict.reproduced]),  # 3.3e18 against ConvS2S's 9.6e18
+        ("paper", 26.4, COST, [Verdict.undecided, Verdict.reproduced]),
+        ("paper", 1.0, DEAR, [Verdict.contradicted, Verdict.contradicted]),
+        ("nano", 60.0, COST, [Verdict.not_tested, Verdict.not_tested]),
     ],
 )
-def test_printed_numbers_are_compared_by_the_papers_definition(
-    tmp_path: Path, make_table2: MakeRun, bleu: float, verdict: Verdict, cost: RunCost, cost_verdict: Verdict
+def test_printed_numbers_are_compared_by_the_papers_definition_at_its_own_scale(
+    tmp_path: Path, make_table2: MakeRun, scale: str, bleu: float, cost: RunCost, verdicts: list[Verdict]
 ) -> None:
-    paper = partial(make_table2, cost=cost, data="wmt14_en_de", sentences=3003, matrix={"multi_bleu_split": bleu})
+    printed = partial(make_table2, cost=cost, data="wmt14_en_de", sentences=3003, matrix={"multi_bleu_split": bleu})
     for seed in (1, 2, 3, 4):
-        paper("table2/base_en_de", "scale=paper", seed=seed)
-    verdicts = {each.claim.id: each.verdict for each in read(tmp_path).claims}
-    assert [verdicts[claim] for claim in PRINTED] == [verdict, cost_verdict, Verdict.not_tested]
+        printed("table2/base_en_de", f"scale={scale}", seed=seed)
+    names = ("base_over_published", "base_at_a_fraction")
+    assert [judged(tmp_path, claim).verdict for claim in names] == verdicts
+    reasons = {each.reason for claim in names for each in judged(tmp_path, claim).comparisons}
+    assert reasons == {"" if scale == "paper" else "these runs do not compare with printed numbers"}
+    (by_two_points,) = judged(tmp_path, "big_by_two_points").comparisons
+    assert by_two_points.reason == "no finished run"
 
 
 def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path: Path, make_table2: MakeRun) -> None:
@@ -171,34 +163,24 @@ def test_one_seed_twice_is_refused(tmp_path: Path, make_table2: MakeRun) -> None
 
 
 @pytest.mark.parametrize(
-    ("row", "override", "key"),
+    ("row", "override", "changes", "key"),
     [
-        ("base_en_de", "model.dropout=0.3", "model.dropout"),
-        ("base_en_de", "fidelity=tensor2tensor_2017", None),
-        ("base_en_de", "averaging.checkpoints=3", "averaging.checkpoints"),
-        ("big_en_de", "optimization.label_smoothing=0.0", "optimization.label_smoothing"),
+        ("base_en_de", "model.dropout=0.3", {}, "model.dropout"),
+        ("base_en_de", "fidelity=tensor2tensor_2017", {}, ""),
+        ("base_en_de", "averaging.checkpoints=3", {}, "averaging.checkpoints"),
+        ("big_en_de", "optimization.label_smoothing=0.0", {}, "optimization.label_smoothing"),
+        ("big_en_de", None, {"sentences": 40}, "number of test sentences"),
+        ("big_en_de", None, {"signature": "nrefs:1|tok:intl"}, "BLEU"),
     ],
 )
-def test_settings_that_the_paper_does_not_vary_are_not_mixed(
-    tmp_path: Path, make_table2: MakeRun, row: str, override: str, key: str | None
+def test_settings_that_the_paper_does_not_vary_and_tests_of_another_kind_are_not_mixed(
+    tmp_path: Path, make_table2: MakeRun, row: str, override: str | None, changes: dict[str, Any], key: str
 ) -> None:
     make_table2("table2/base_en_de")
     make_table2("table2/big_en_de")
     assert len(read(tmp_path).runs) == 2, "base and big differ in what the paper prints, and share a column"
-    make_table2(f"table2/{row}", override, seed=2)
-    with pytest.raises(UserError, match=rf"^{key or ''}.* differs, .*: no column holds both"):
-        read(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("changes", "key"), [({"sentences": 40}, "number of test sentences"), ({"signature": "nrefs:1|tok:intl"}, "BLEU")]
-)
-def test_tests_of_another_kind_are_not_mixed(
-    tmp_path: Path, make_table2: MakeRun, changes: dict[str, Any], key: str
-) -> None:
-    make_table2("table2/base_en_de")
-    make_table2("table2/big_en_de", **changes)
-    with pytest.raises(UserError, match=f"^{key} differs, "):
+    make_table2(f"table2/{row}", *([override] if override else []), seed=2, **changes)
+    with pytest.raises(UserError, match=rf"^{key}.* differs, .*: no column holds both"):
         read(tmp_path)
 
 

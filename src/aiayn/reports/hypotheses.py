@@ -51,7 +51,7 @@ def document(study: RegisteredStudy) -> Document:
             *claim_grids(study.claims, claimant="the study", stated="stated"),
             *_at_other_budgets(study),
             _plan(study),
-            *_deviations(deviations),
+            *([_deviations(deviations)] if deviations else []),
             *([seed_grid(study.finished, "dev")] if study.finished else []),
         ],
         remarks=[
@@ -136,10 +136,9 @@ def _variance(study: RegisteredStudy) -> str:
     return f"standard deviation between seeds, upper bound: {' and '.join(parts)}"
 
 
-def _deviations(deviations: Sequence[Deviation]) -> Iterator[Grid]:
+def _deviations(deviations: Sequence[Deviation]) -> Grid:
     lines = tuple((deviation.kind.value, deviation.text) for deviation in deviations)
-    if lines:
-        yield Grid("Deviations from the plan", ("<kind", "<deviation"), (lines,))
+    return Grid("Deviations from the plan", ("<kind", "<deviation"), (lines,))
 
 
 def _remarks(study: RegisteredStudy, deviations: Sequence[Deviation]) -> Iterator[str]:

@@ -42,36 +42,40 @@ def test_an_attachment_to_the_verb_loses_the_noun_phrase_alone() -> None:
     assert (scores.exact, scores.crossing, scores.uncrossed) == (0, 0, 1)
 
 
-def test_a_label_is_part_of_a_bracket() -> None:
-    assert brackets(score("(S (NP (NN x)) (VP (VB y)))", "(S (NP (NN x)) (NP (VB y)))")) == (2, 3, 3)
+COUNTED = {
+    "a label is part of a bracket": ("(S (NP (NN x)) (VP (VB y)))", "(S (NP (NN x)) (NP (VB y)))", (2, 3, 3)),
+    # collins.prm deletes TOP alone; S and NP are left.
+    "TOP is no bracket": ("(TOP (S (NP (NN x))))", "(S (NP (NN x)))", (2, 2, 2)),
+    "a root of another name is a bracket": ("(ROOT (S (NP (NN x))))", "(S (NP (NN x)))", (2, 3, 2)),
+    # PRN holds a comma and nothing else; in the prediction it holds "x", too. The gold tree has S and NP.
+    "punctuation alone is no bracket": ("(S (PRN (, ,)) (NP (NN x)))", "(S (PRN (, ,) (NP (NN x))))", (2, 2, 3)),
+    "function tags and indices do not count": ("(S-TPC-1 (NP-SBJ=2 (NN x)))", "(S (NP (NN x)))", (2, 2, 2)),
+    "a particle is an adverb phrase": ("(VP (VB give) (PRT (RP up)))", "(VP (VB give) (ADVP (RP up)))", (2, 2, 2)),
+    # As one label they are also one bracket twice: a chain of both matches a chain of either.
+    "a chain of both is one label twice": ("(PRT (ADVP (RP up)))", "(ADVP (ADVP (RP up)))", (2, 2, 2)),
+    # EVALB goes by spans, not by what is within what.
+    "a chain of two labels matches in any order": ("(S (VP (VB go)))", "(VP (S (VB go)))", (2, 2, 2)),
+}
 
 
-def test_top_is_no_bracket_and_no_other_root_is_spared() -> None:
-    # collins.prm deletes TOP alone; S and NP are left. A root of another name would count.
-    assert brackets(score("(TOP (S (NP (NN x))))", "(S (NP (NN x)))")) == (2, 2, 2)
-    assert brackets(score("(ROOT (S (NP (NN x))))", "(S (NP (NN x)))")) == (2, 3, 2)
+@pytest.mark.parametrize(("gold", "predicted", "counts"), COUNTED.values(), ids=[*COUNTED])
+def test_brackets_are_counted_by_label_and_span(gold: str, predicted: str, counts: tuple[int, int, int]) -> None:
+    assert brackets(score(gold, predicted)) == counts
 
 
-@pytest.mark.parametrize("tag", [",", ":", "``", "''", "."])
-def test_brackets_span_what_is_no_punctuation(tag: str) -> None:
+@pytest.mark.parametrize(
+    ("tag", "matched", "words"),
+    [
+        *((tag, 3, 2) for tag in (",", ":", "``", "''", ".")),
+        *((tag, 2, 3) for tag in ("-LRB-", "-RRB-", "HYPH", "$", "#", "SYM")),
+    ],
+)
+def test_brackets_span_words_and_other_marks_and_no_punctuation(tag: str, matched: int, words: int) -> None:
     # The mark after "x" within NP in gold and within S in the prediction: without it, both NP span "x" alone.
     gold, predicted = f"(S (NP (NN x) ({tag} -)) (VP (VB y)))", f"(S (NP (NN x)) ({tag} -) (VP (VB y)))"
     scores = score(gold, predicted)
-    assert brackets(scores) == (3, 3, 3)
-    assert (scores.tagged, scores.exact) == (2, 1)
-
-
-@pytest.mark.parametrize("tag", ["-LRB-", "-RRB-", "HYPH", "$", "#", "SYM"])
-def test_other_marks_are_words(tag: str) -> None:
-    gold, predicted = f"(S (NP (NN x) ({tag} -)) (VP (VB y)))", f"(S (NP (NN x)) ({tag} -) (VP (VB y)))"
-    scores = score(gold, predicted)
-    assert brackets(scores) == (2, 3, 3), "NP 0-2 is not NP 0-1"
-    assert scores.tagged == 3
-
-
-def test_a_constituent_of_punctuation_alone_is_no_bracket() -> None:
-    # PRN holds a comma and nothing else; in the prediction it holds "x", too. The gold tree has S and NP.
-    assert brackets(score("(S (PRN (, ,)) (NP (NN x)))", "(S (PRN (, ,) (NP (NN x))))")) == (2, 2, 3)
+    assert brackets(scores) == (matched, 3, 3)
+    assert (scores.tagged, scores.exact) == (words, int(matched == 3))
 
 
 def test_traces_and_what_only_holds_traces_are_not_there() -> None:
@@ -84,26 +88,12 @@ def test_traces_and_what_only_holds_traces_are_not_there() -> None:
     assert sentence.length == 3, "he, said and the stop: traces are no words, punctuation is"
 
 
-def test_function_tags_and_indices_do_not_count() -> None:
-    assert brackets(score("(S-TPC-1 (NP-SBJ=2 (NN x)))", "(S (NP (NN x)))")) == (2, 2, 2)
-
-
-def test_a_particle_is_an_adverb_phrase() -> None:
-    assert score("(VP (VB give) (PRT (RP up)))", "(VP (VB give) (ADVP (RP up)))").exact == 1
-    # As one label they are also one bracket twice: a chain of both matches a chain of either.
-    assert brackets(score("(PRT (ADVP (RP up)))", "(ADVP (ADVP (RP up)))")) == (2, 2, 2)
-
-
 @pytest.mark.parametrize("in_gold", [1, 2, 3])
 @pytest.mark.parametrize("in_prediction", [1, 2, 3])
 def test_of_a_chain_of_one_label_the_smaller_number_matches(in_gold: int, in_prediction: int) -> None:
     # As EVALB's documentation has it: n in gold, m in the prediction; the rest is missing, or too much.
     gold, predicted = ("(NP " * count + "(NN x)" + ")" * count for count in (in_gold, in_prediction))
     assert brackets(score(gold, predicted)) == (min(in_gold, in_prediction), in_gold, in_prediction)
-
-
-def test_a_chain_of_two_labels_matches_in_any_order() -> None:
-    assert score("(S (VP (VB go)))", "(VP (S (VB go)))").exact == 1, "EVALB goes by spans, not by what is within what"
 
 
 def test_crossing_brackets_are_those_that_overlap() -> None:

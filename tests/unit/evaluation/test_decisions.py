@@ -51,13 +51,6 @@ def test_a_sign_and_its_opposite_exchange_support_and_contradiction(
     assert one.supported.item() == other.contradicted.item()
 
 
-def test_p_values_are_students() -> None:
-    values = 0.5 * np.array([0.0, 2.2281388520, np.nan])
-    found = decide([POSITIVE] * 3, values, np.full(3, 0.5), np.full(3, 10.0))
-    assert found.p_supported == pytest.approx(np.array([0.5, 0.025, 1.0]))
-    assert found.p_contradicted == pytest.approx(np.array([0.5, 0.975, 1.0]))
-
-
 def test_identical_runs_decide_by_their_difference_alone() -> None:
     found = decide([POSITIVE] * 3, np.array([0.1, 0.0, -0.1]), np.zeros(3), np.full(3, np.inf))
     assert (found.supported.tolist(), found.contradicted.tolist()) == ([True, False, False], [False, False, True])
@@ -66,6 +59,7 @@ def test_identical_runs_decide_by_their_difference_alone() -> None:
 def test_without_a_known_error_nothing_is_decided_and_the_correction_still_counts() -> None:
     values, freedoms = np.array([9.0, 9.0, -2.4]), np.array([30.0] * 3)
     found = decide([POSITIVE] * 3, values, np.array([np.nan, np.nan, 1.0]), freedoms)
+    assert found.p_supported[:2].tolist() == found.p_contradicted[:2].tolist() == [1, 1]
     assert not found.supported.any()
     assert not found.contradicted.any(), "p = 0.011, above 0.025 / 3"
     assert decide([POSITIVE], values[2:], np.ones(1), freedoms[2:]).contradicted.all()
@@ -100,33 +94,24 @@ def test_power_is_that_of_the_t_test_for_one_comparison(pooled: bool) -> None:
     assert found == pytest.approx(0.8, abs=0.015)
 
 
-def test_power_is_per_claim_and_grows_with_seeds_and_effects() -> None:
-    hypotheses = [below(0, 1, -0.03), below(0, 2, -0.03)]
-    one, both = Conjunction(hypotheses[:1]), Conjunction(hypotheses)
-    single, double = power(one, both, seeds=(8, 5, 5))
-    assert double < single
-    assert power(one, seeds=(16, 8, 8))[0] > single
-    assert power(Conjunction([below(0, 1, -0.04)]), seeds=(8, 5, 5))[0] > single
-
-
-def test_a_claim_has_no_more_power_than_its_steps_and_the_claim_that_it_requires() -> None:
-    effect, opposite = below(0, 1, -0.04), below(0, 2, 0.1)
-    free, stepped = Conjunction([effect]), Conjunction([effect], [[effect, opposite]])
-    weak = Conjunction([below(1, 2, 0.0)])
-    found = power(free, stepped, weak, replace(free, requires=2), replace(free, requires=1), seeds=(8, 8, 8))
-    assert found[0] > 0.9
-    assert found[1] == found[4] == 0, "a step is opposite"
-    assert found[3] <= found[2] < 0.03
+def test_a_claim_has_no_more_power_than_its_parts_and_the_claim_that_it_requires() -> None:
+    effect, none, opposite = below(0, 1, -0.04), below(1, 2, 0.0), below(0, 2, 0.1)
+    free, weak, both = Conjunction([effect]), Conjunction([none]), Conjunction([effect, none])
+    falling, stepped = Conjunction([effect], [[effect]]), Conjunction([effect], [[effect, opposite]])
+    claims = (free, weak, both, stepped, replace(free, requires=1), replace(free, requires=3), falling)
+    found = power(*claims, seeds=(8, 8, 8))
+    assert found[0] == found[6] > 0.9
+    assert found[2] == found[4] <= found[1] < 0.03
+    assert found[3] == found[5] == 0, "a step is opposite"
 
 
 def test_measures_have_noises_of_their_own() -> None:
     quiet, loud = replace(NOISE, seeds=1e-8, sentences=1e-9), replace(NOISE, seeds=1.0)
     second = Hypothesis({0: 1.0, 1: -1.0}, 1, effect=0.5, measure=1)
-    powers = Design([Conjunction([below(0, 1, -0.03)]), Conjunction([second])], [5, 5], pooled=False).power(
-        [quiet, loud]
-    )
-    assert powers[0] == 1
-    assert powers[1] < 0.3
+    design = Design([Conjunction([below(0, 1, -0.03)]), Conjunction([second])], [5, 5], pooled=False)
+    of_quiet, of_loud = design.power([quiet, loud])
+    assert of_quiet == 1
+    assert of_loud < 0.3
 
 
 def test_one_seed_without_others_has_no_power() -> None:

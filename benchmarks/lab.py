@@ -18,21 +18,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, partial
 from itertools import islice
+from math import inf
 from pathlib import Path
-from typing import IO
 
 from aiayn.errors import UserError
 from aiayn.reports.reported_runs import finished_run
 from aiayn.runs.ledger import State
 from aiayn.system import files
 from aiayn.system.signals import signals_as_interrupts
-from lab_kept import restore
+from lab_kept import keep, restore
 from lab_queue import Job, Lab
 
 ROOT = Path(__file__).parents[1]
@@ -49,11 +49,12 @@ class Runner:
 
     lab: Lab
     cores: int
-    until: datetime | None
+    until: float
+    """Seconds since 1970, as of `time.time`; perhaps infinite."""
     yields: bool = False
     """Whether runs have the lowest priority, and so have their sessions, between which Linux divides the time first."""
-    running: dict[str, tuple["subprocess.Popen[bytes]", IO[str]]] = field(default_factory=dict)
-    """The processes by the names of their runs, with the lock of each."""
+    running: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    """The processes by the names of their runs."""
     failed: set[str] = field(default_factory=set)
     """The names of runs that ended by themselves without a result, which are not started again."""
 
@@ -70,7 +71,7 @@ class Runner:
 
     def _goes_on(self) -> bool:
         has_changed = self._reap(asked=False)
-        is_paused, is_over = (self.lab.folder / "pause").exists(), self._seconds_to_end() <= 0
+        is_paused, is_over = (self.lab.folder / "pause").exists(), self.until <= time.time()
         if is_over or is_paused:
             self._stop()
             return not is_over
@@ -82,41 +83,30 @@ class Runner:
         """Start runs on the free cores, those that can finish before the end."""
         estimates = cache(self.lab.estimates)
         for job in self.lab.open_jobs():
-            if len(self.running) == self.cores:
-                return
-            if job.name not in self.failed and self._is_short(job, estimates):
+            if len(self.running) < self.cores and job.name not in self.failed and self._is_short(job, estimates):
                 self._start(job)
 
     def _is_short(self, job: Job, estimates: Callable[[str], Mapping[str, float]]) -> bool:
-        if self.until is None:
+        if self.until == inf:
             return True
         entry = self.lab.entry(job)
         done = entry.step / (entry.record.max_steps or 1) if entry is not None and entry.record is not None else 0.0
-        return estimates(job.study)[job.row] * (1 - done) < self._seconds_to_end()
-
-    def _seconds_to_end(self) -> float:
-        return float("inf") if self.until is None else self.until.timestamp() - time.time()
+        return estimates(job.study)[job.row] * (1 - done) < self.until - time.time()
 
     def _start(self, job: Job) -> None:
-        """Start a run, unless another runner has it.
-
-        The lock is that of the process too, which inherits it: it lasts while one of the two lives.
-        """
+        """Start a run, unless another runner has it: the process inherits the lock, which lasts while it lives."""
         path = self.lab.folder / "locks" / job.name.replace("/", "+")
         files.make_folder(path.parent)
-        lock = path.open("w")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            return
-        entry = self.lab.entry(job)
-        if entry is not None and entry.state not in (State.interrupted, State.killed):
-            lock.close()  # another runner has just done it
-            return
         folders = [f"paths.runs={self.lab.runs}", f"paths.cache={self.lab.folder / 'cache'}"]
-        with self.lab.log.open("ab") as log:
-            process = subprocess.Popen(
+        with path.open("w") as lock, self.lab.log.open("ab") as log:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            entry = self.lab.entry(job)
+            if entry is not None and entry.state not in (State.interrupted, State.killed):
+                return  # another runner has just done it
+            self.running[job.name] = subprocess.Popen(
                 [*self.lab.aiayn, *job.words, *folders],
                 cwd=self.lab.clone,
                 env={**os.environ, "AIAYN_SWEEP": job.study, "OMP_NUM_THREADS": "1"},
@@ -127,15 +117,13 @@ class Runner:
                 start_new_session=True,
                 preexec_fn=partial(_begin, self.yields),  # noqa: PLW1509 (this process has no other threads)
             )
-        self.running[job.name] = process, lock
         _say(f"{'resumed' if entry else 'started'} {job.name}")
 
     def _reap(self, *, asked: bool) -> bool:
         """Take the processes that have ended, and keep finished runs; whether there are some."""
-        ended = [name for name, (process, _) in self.running.items() if process.poll() is not None]
+        ended = [name for name, process in self.running.items() if process.poll() is not None]
         for name in ended:
-            process, lock = self.running.pop(name)
-            lock.close()
+            process = self.running.pop(name)
             is_finished = finished_run(self.lab.runs / name) is not None
             if not (is_finished or asked):
                 self.failed.add(name)
@@ -146,16 +134,17 @@ class Runner:
 
     def _keep(self) -> None:
         try:
-            self.lab.keep()
+            with self.lab.locked():
+                keep([job.name for job in self.lab.jobs()], self.lab.runs, self.lab.kept)
         except UserError as error:  # training goes on: runs are in the folder in any case
             _say(f"not kept: {error}")
 
     def _stop(self) -> None:
         """Ask all processes to end with a checkpoint, and wait for them."""
-        for process, _ in self.running.values():
+        for process in self.running.values():
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGINT)
-        for process, _ in self.running.values():
+        for process in self.running.values():
             process.wait()
         self._reap(asked=True)
 
@@ -190,27 +179,28 @@ def prepare(clone: Path, commit: str) -> None:
     Raises:
         UserError: the clone is not a clean one of the commit.
     """
-    git = ["git", "-C", str(clone)]
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(clone), *words]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
     if not clone.exists():
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-        subprocess.run([*git, "checkout", "--quiet", "--detach", commit], check=True)
-    revisions = [_output([*git, "rev-parse", f"{name}^{{commit}}"]) for name in ("HEAD", commit)]
-    if revisions[0] != revisions[1]:
-        raise UserError(f"{clone}: is of commit {revisions[0]}, not of {commit}; state another folder")
-    if _output([*git, "status", "--porcelain", "src", "conf", "sweeps"]):
+        git("checkout", "--quiet", "--detach", commit)
+    if (head := git("rev-parse", "HEAD")) != git("rev-parse", f"{commit}^{{commit}}"):
+        raise UserError(f"{clone}: is of commit {head}, not of {commit}; state another folder")
+    if git("status", "--porcelain", "src", "conf", "sweeps"):
         raise UserError(f"{clone}: has changes below src, conf or sweeps; undo them, or state another folder")
-    subprocess.run(["make", "--quiet", "-C", str(clone), ".venv/.installed"], check=True)
+    # With the --quiet of the Makefile, errors of pip alone are printed.
+    quiet = {**os.environ, "PIP_QUIET": "1"}
+    subprocess.run(["make", "--quiet", "-C", str(clone), ".venv/.installed"], check=True, env=quiet)
     if data := os.environ.get("AIAYN_DATA"):
         if not (clone / "text").exists():
             (clone / "text").symlink_to(data)
-        for name in (f"train.{language}.gz" for language in ("en", "de")):
+        for name in ("train.en.gz", "train.de.gz"):
             if not (path := clone / "multi30k_15k" / name).exists():
                 with gzip.open(Path(data) / "multi30k" / name) as lines:
                     files.write_bytes(path, gzip.compress(b"".join(islice(lines, FIRST_PAIRS)), mtime=0))
-
-
-def _output(command: Sequence[str]) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def main() -> None:
@@ -227,7 +217,7 @@ def main() -> None:
         with lab.locked():
             prepare(lab.clone, chosen.commit)
             restore(KEPT, lab.runs)
-        Runner(lab, chosen.cores, chosen.until, yields=True).work()
+        Runner(lab, chosen.cores, chosen.until.timestamp() if chosen.until else inf, yields=True).work()
     except (UserError, subprocess.CalledProcessError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:

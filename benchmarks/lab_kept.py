@@ -31,14 +31,14 @@ def keep(names: Iterable[str], runs: Path, kept: Path, most_bytes: int = MOST_BY
         for path in registration_files(runs, study):
             files.write_text(kept / FOLDER / path.name, files.read_text(path))
     for name in names:
-        run = None if files.exists(kept / name) else finished_run(runs / name)
-        if run is None:
+        if files.exists(kept / name) or (run := finished_run(runs / name)) is None:
             continue
         with files.new_folder(kept / name) as folder:
             for inside, text in run_contents(run, "dev"):
-                is_long = inside.endswith(SENTENCES)
-                content = lzma.compress(text.encode(), preset=9) if is_long else text.encode()
-                _write(folder / (f"{inside}{PACKED}" if is_long else inside), content)
+                if inside.endswith(SENTENCES):
+                    files.write_bytes(folder / f"{inside}{PACKED}", lzma.compress(text.encode(), preset=9))
+                else:
+                    files.write_text(folder / inside, text)
             if (size := sum(path.stat().st_size for path in kept.rglob("*") if path.is_file())) > most_bytes:
                 raise UserError(f"{kept}: would have {size / 2**20:.1f} MiB, too much to be committed; publish a study")
 
@@ -55,11 +55,6 @@ def restore(kept: Path, runs: Path) -> None:
         with files.new_folder(runs / name) as folder:
             for path in filter(files.is_file, directory.path.rglob("*")):
                 content, target = path.read_bytes(), folder / path.relative_to(directory.path)
-                is_long = path.name.endswith(f"{SENTENCES}{PACKED}")
-                _write(target.with_suffix("") if is_long else target, lzma.decompress(content) if is_long else content)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file of a folder that is not there yet for readers."""
-    files.make_folder(path.parent)
-    path.write_bytes(content)
+                if path.suffix == PACKED:
+                    content, target = lzma.decompress(content), target.with_suffix("")
+                files.write_bytes(target, content)

@@ -2,10 +2,11 @@
 
 import fcntl
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from aiayn.reports.publication import RUNS, unpacked
@@ -14,7 +15,6 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_entry
 from aiayn.runs.registrations import StudyPlan, read_registration, registered_names
 from aiayn.system import files
-from lab_kept import keep
 
 STUDIES = ("lab_big_pilots", "lab_capacity2", "lab_real_pilot", "lab_big", "lab_overfitting2")
 """In the order of their runs, those that are frozen: others wait for the pilots of big."""
@@ -67,13 +67,9 @@ class Lab:
     def _jobs(self, study: str) -> Iterator[Job]:
         registration = read_registration(self.runs, study)
         shared = (*shlex.split(registration.command)[1:], "hydra.mode=RUN", "logger=none")
-        rows = registration.plan.rows.items()
-        runs = [
-            (number, Job(study, row, name, (*shared, *planned.overrides, f"seed={seed}")))
-            for row, planned in rows
-            for number, (seed, name) in enumerate(sorted(planned.runs.items()))
-        ]
-        yield from (job for _, job in sorted(runs, key=lambda each: each[0]))  # the order of rows stays
+        rows = registration.plan.rows
+        for row, seed, name in by_seed({row: planned.runs for row, planned in rows.items()}):
+            yield Job(study, row, name, (*shared, *rows[row].overrides, f"seed={seed}"))
 
     def entry(self, job: Job) -> Entry | None:
         """The state of a run; None if it has not begun."""
@@ -89,16 +85,11 @@ class Lab:
     def estimates(self, study: str) -> dict[str, float]:
         """Seconds of a run by row, from runs of the row, of the study that told the power, or of other rows; else 0."""
         plan = read_registration(self.runs, study).plan
-        known, source = _paces(self.runs, plan), plan.terms.power_from
+        known, source = _paces(self.runs, study), plan.terms.power_from
         published = _published_paces(self.clone / source) if source else {}
         others = max(known.values(), default=0.0)
         paces = {row: known.get(row) or MARGIN * (published.get(row) or others) for row in plan.rows}
         return {row: pace * _steps(plan, row) for row, pace in paces.items()}
-
-    def keep(self) -> None:
-        """Keep what has finished."""
-        with self.locked():
-            keep([job.name for job in self.jobs()], self.runs, self.kept)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -109,13 +100,19 @@ class Lab:
             yield
 
 
+def by_seed(rows: Mapping[str, Mapping[int, str]]) -> Iterator[tuple[str, int, str]]:
+    """Row, seed and name of runs that are named by row and seed: the first seed of all rows, then the second."""
+    columns = ([(row, *each) for each in sorted(runs.items())] for row, runs in rows.items())
+    return filter(None, chain.from_iterable(zip_longest(*columns)))
+
+
 def _steps(plan: StudyPlan, row: str) -> int:
     return int(plan.rows[row].settings["optimization.max_steps"])
 
 
-def _paces(runs: Path, plan: StudyPlan) -> dict[str, float]:
+def _paces(runs: Path, study: str) -> dict[str, float]:
     """The most seconds of a step, evaluation included, by row with finished runs."""
-    paces: dict[str, float] = {}
+    plan, paces = read_registration(runs, study).plan, dict[str, float]()
     for name, (row, _) in plan.runs.items():
         if run := finished_run(runs / name):
             seconds = run.record.seconds + sum(scores.seconds for scores in run.record.scores.values())
@@ -127,5 +124,5 @@ def _paces(runs: Path, plan: StudyPlan) -> dict[str, float]:
 def _published_paces(folder: Path) -> dict[str, float]:
     """The same of published studies."""
     with unpacked(folder, f"power_from={folder}"):
-        plans = [read_registration(Path(RUNS), study).plan for study in registered_names(Path(RUNS))]
-        return {row: pace for plan in plans for row, pace in _paces(Path(RUNS), plan).items()}
+        studies = registered_names(Path(RUNS))
+        return {row: pace for study in studies for row, pace in _paces(Path(RUNS), study).items()}

@@ -221,14 +221,14 @@ def floor_of(study: RegisteredStudy) -> float | None:
 def page(studies: Mapping[str, Published]) -> str:
     """The page in Markdown."""
     capacity = studies["capacity"]
-    grids = {
-        "claims": claims_grid(studies),
-        "shorter": shorter_grid(capacity),
-        "order": order_grid(capacity),
-        "power": budget_grid(powers(capacity)),
-    }
-    tables = {name: markdown_table(grid) for name, grid in grids.items()}
-    return TEXT.format(floor=capacity.rules.floor, turned="\n".join(turned(studies)), **tables)
+    return TEXT.format(
+        claims=markdown_table(claims_grid(studies)),
+        floor=capacity.rules.floor,
+        turned="\n".join(turned(studies)),
+        shorter=markdown_table(shorter_grid(capacity)),
+        order=markdown_table(order_grid(capacity)),
+        power=markdown_table(budget_grid(powers(capacity))),
+    )
 
 
 def claims_grid(studies: Mapping[str, Published]) -> Grid:

@@ -53,9 +53,18 @@ def test_an_interrupted_run_resumes_exactly(
 
 
 def test_a_signal_that_a_library_swallows_before_training_stops_the_run(train: Train, tmp_path: Path) -> None:
-    assert train("+callbacks.swallowed={_target_: observers.SwallowedSignal}") == 1
+    assert train("+callbacks.signalled={_target_: observers.SignalBefore, number: 15, is_swallowed: true}") == 1
     stopped = read_record(only_run(tmp_path / "runs") / "run.json")
     assert (stopped.status, stopped.steps) == (Status.interrupted, 1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_training_begins_leaves_an_interrupted_run(train: Train, tmp_path: Path, number: int) -> None:
+    callback = f"{{_target_: observers.SignalBefore, number: {int(number)}, is_swallowed: false}}"
+    assert train(f"+callbacks.signalled={callback}") == 1
+    stopped = read_record(only_run(tmp_path / "runs") / "run.json")
+    assert (stopped.status, stopped.steps) == (Status.interrupted, 0)
+    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
 @pytest.mark.long

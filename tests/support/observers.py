@@ -68,12 +68,16 @@ class Mover(Callback):
             Path(self.folder).rename(self.to)
 
 
-class SwallowedSignal(Callback):
-    """Before training, a signal whose interrupt is swallowed, as by a library that catches every exception."""
+class SignalBefore(Callback):
+    """Before training, a signal whose interrupt may be swallowed, as by a library that catches every exception."""
+
+    def __init__(self, number: int, *, is_swallowed: bool) -> None:
+        self.number = number
+        self.swallowed = (KeyboardInterrupt,) if is_swallowed else ()
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        with suppress(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGTERM)
+        with suppress(*self.swallowed):
+            signal.raise_signal(self.number)
 
 
 class BroadcastCounter(Callback):

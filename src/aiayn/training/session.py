@@ -162,13 +162,21 @@ class TrainingSession:
         `validate_first` states whether the checkpoint's validation was missed, the same on all ranks.
 
         Raises:
+            KeyboardInterrupt: a signal came before the first step.
             UnusableCheckpointError: training cannot resume from the checkpoint, and has not begun.
         """
         self._missed.is_due = validate_first
         if not self._is_trial:
             self._trainer.loggers = list(loggers)
+        on_ctrl_c = signal.getsignal(signal.SIGINT)
         try:
             self._trainer.fit(module, datamodule=batches, ckpt_path=None if resume_from is None else str(resume_from))
+        except SystemExit as ended:
+            # An interrupt before the first step, which Lightning turns into an exit; it ignores Ctrl-C from then on.
+            if not isinstance(ended.__context__, KeyboardInterrupt):
+                raise
+            signal.signal(signal.SIGINT, on_ctrl_c)
+            raise ended.__context__ from None
         except NOT_RESTORED as error:
             if resume_from is None or self._counter.has_begun:
                 raise

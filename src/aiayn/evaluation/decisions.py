@@ -97,9 +97,7 @@ def holm(p_values: Floats, level: float) -> Booleans:
     order = np.argsort(p_values, axis=-1)
     passes = np.take_along_axis(p_values, order, axis=-1) <= level / np.arange(count, 0, -1)
     rejected = np.logical_and.accumulate(passes, axis=-1)  # the first that fails ends the procedure
-    result = np.zeros_like(rejected)
-    np.put_along_axis(result, order, rejected, axis=-1)
-    return result
+    return np.take_along_axis(rejected, np.argsort(order, axis=-1), axis=-1)
 
 
 @dataclass(frozen=True)

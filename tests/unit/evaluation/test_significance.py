@@ -210,9 +210,13 @@ def test_a_difference_of_two_systems_is_students_pooled_and_welchs_else(
     assert effect.error is not None
     assert effect.freedom == pytest.approx(oracle.df)
     assert (effect.low, effect.high) == pytest.approx(tuple(oracle.confidence_interval()), rel=1e-6, abs=1e-9)
-    columns = (np.array([each]) for each in (effect.estimate, effect.error, effect.freedom))
-    greater = ttest_ind(first, second, equal_var=pooled, alternative="greater").pvalue
-    assert decide([Hypothesis({}, 1)], *columns).p_supported == pytest.approx(greater, abs=1e-9)
+    columns = [np.array([each]) for each in (effect.estimate, effect.error, effect.freedom)]
+    greater, less = (
+        ttest_ind(first, second, equal_var=pooled, alternative=side).pvalue for side in ("greater", "less")
+    )
+    for sign, expected in ((1, (greater, less)), (-1, (less, greater))):
+        found = decide([Hypothesis({}, sign)], *columns)
+        assert (found.p_supported.item(), found.p_contradicted.item()) == pytest.approx(expected, abs=1e-9)
 
 
 WEIGHTS = np.array([[1.0, -0.5, -0.5], [1.0, -1.0, 0.0]])

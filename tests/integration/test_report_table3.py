@@ -32,21 +32,3 @@ def test_two_finished_runs_make_a_half_finished_table(
         for path in (tmp_path / "runs" / "table3" / row["row"]).glob("*/run.json"):
             dev = read_record(path).scores["dev"]  # from the corpus as a whole, not from its sentences
             assert (row["ppl"], row["bleu"]) == pytest.approx((dev.ppl, dev.quality.score))
-    reasons = {claim["claim"]: claim["reason"] for claim in content["claims"]}
-    assert reasons["one_head"] == "no finished run of a_h1"
-    assert reasons["label_smoothing"] == "no row has two seeds, so the variation between seeds is unknown"
-
-
-def test_runs_of_another_configuration_are_refused_in_one_line(
-    finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    runs = [finished(*words) for words in ((), ("seed=2", "optimization.adam_beta2=0.9"))]
-    first, _ = (copied_run(run, tmp_path / "runs") for run in runs)
-    capsys.readouterr()
-    assert main(["report", "table3"]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "optimization.adam_beta2 differs, " in said
-    assert main(["report", "table3", f"only.like={first}"]) == 0
-    assert "configuration: 1" in capsys.readouterr().out

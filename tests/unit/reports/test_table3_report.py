@@ -226,6 +226,12 @@ def test_a_report_opens_with_what_its_runs_test(make_run: MakeRun, tmp_path: Pat
     assert found.scope.partition("(")[0] in written(found, ".tex")
 
 
+def test_runs_that_are_left_out_are_counted(make_run: MakeRun, tmp_path: Path) -> None:
+    base, _ = make_run("base"), make_run("base", "optimization.adam_beta2=0.9", seed=2)
+    remark = "runs of these rows left out, of another scale, corpus or configuration: 1"
+    assert remark in report(tmp_path / "runs", like=str(base)).remarks
+
+
 def test_changes_to_the_rows_experiments_are_named(make_run: MakeRun, tmp_path: Path) -> None:
     make_run("base", "model.attention=additive", difference="attention=additive")
     make_run("a_h1", "model.attention=additive", difference="attention=additive")

@@ -56,7 +56,7 @@ class SearchSweeper(ConfiguredSweeper):
 
 
 class RegisteredSweeper(ConfiguredSweeper):
-    """Runs the pilots of a study, or freezes its plan and runs all rows with all seeds."""
+    """Freezes the plan of a study, and runs all rows with all seeds."""
 
     def sweep(self, arguments: list[str]) -> Sequence[object]:
         """Run a stage of the study, or for other commands than train a job of each row.

@@ -18,7 +18,6 @@ from omegaconf.errors import InterpolationKeyError
 from aiayn.builders.architecture import model_cost
 from aiayn.config.compose import compose_command, compose_with_hydra
 from aiayn.config.store import options, sweeps_directory
-from aiayn.config.sweep_schema import Stage
 from aiayn.paper.claims import load_claims
 from aiayn.paper.tables import load_table3
 from aiayn.reports.judgement import FEWEST_SEEDS
@@ -57,9 +56,9 @@ def sweep_words(path: Path) -> list[str]:
 
 
 def runs(path: Path) -> int:
-    """Of a search its trials, of a study its pilots too."""
+    """Of a search its trials."""
     if path in STUDIES:
-        return sum(len(study(path).jobs(stage)) for stage in Stage)
+        return len(study(path).jobs)
     count: int | None = yaml.safe_load(path.read_text())["hydra"]["sweeper"].get("trials")
     return count or math.prod(map(len, swept(path).values()))
 

@@ -1,4 +1,4 @@
-"""A pre-registered study, from its pilots to the report of its hypotheses."""
+"""A pre-registered study, from the study of its pilots to the report of its hypotheses."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from commands import AIAYN, SECONDS, Say
 from json_documents import read_document
 from omegaconf import OmegaConf
 from run_files import runs_below
-from studies import NO_PILOTS, STUDY
+from studies import PILOTS, STUDY
 from tiny import TINY
 
 from aiayn.commands.front_end import main
@@ -25,22 +25,26 @@ pytestmark = pytest.mark.long
 
 SHORT = ("optimization.max_steps=2", "optimization.validation_interval=1", "optimization.checkpoint_interval=2")
 WORDS = ("--config-dir", "my_conf", "sweeps=mine", *TINY, *SHORT, "logger=none")
-PILOTS, RUNS = "hydra.sweeper.stage=pilots", "hydra.sweeper.stage=runs"
+PILOT_WORDS = [word.replace("sweeps=mine", "sweeps=pilots") for word in WORDS]
+FREEZE, RUNS = "hydra.sweeper.stage=freeze", "hydra.sweeper.stage=runs"
+TOLD = STUDY.replace("    looks: false\n", "    looks: false\n    power_from: pilots\n")
+"""The study with the power that the pilots tell."""
 
 
 def write_study(folder: Path, text: str = STUDY) -> None:
     (folder / "my_conf/sweeps").mkdir(parents=True, exist_ok=True)
     (folder / "my_conf/sweeps/mine.yaml").write_text(text)
+    (folder / "my_conf/sweeps/pilots.yaml").write_text(PILOTS)
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the study's file, its pilots and its runs; tests only read or copy it."""
+    """A folder with the files of both studies, their frozen plans and runs; tests only read or copy it."""
     folder = tmp_path_factory.mktemp("study")
-    write_study(folder)
+    write_study(folder, TOLD)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert main(["train", *WORDS, PILOTS]) == 0
+        assert main(["train", *PILOT_WORDS, RUNS]) == 0
         assert len(runs_below(folder / "runs")) == 2
         assert main(["train", *WORDS, RUNS]) == 0
     return folder
@@ -77,8 +81,8 @@ def test_a_study_is_reported_as_it_was_planned(copied: Path, say: Say) -> None:
     )
     registration = read_registration(copied / "runs", "mine")
     assert claim["power"] == registration.powers["helps"]
-    assert names(copied) == {*registration.plan.runs, *registration.plan.pilot_runs}
-    assert [pilot.seed for pilot in registration.pilots] == [1001, 1002]
+    assert registration.noises is not None
+    assert names(copied) == {*registration.plan.runs, *read_registration(copied / "runs", "pilots").plan.runs}
     said = say("report", "hypotheses", "study=mine")
     assert said.out.startswith("All 3 planned runs are in; 0 deviations from the plan.\n")
     assert registration.sha256 in said.out
@@ -93,7 +97,8 @@ def test_a_published_study_names_no_folder_of_its_machine(copied: Path, say: Say
         texts = [archive.extractfile(entry).read().decode() for entry in archive]  # type: ignore[union-attr]
     assert not any(str(copied) in text or "my_conf" in text for text in texts), "the frozen plan among them"
     said = say("report", "hypotheses", "from=published", "study=ours")
-    assert (said.code, said.err) == (2, "aiayn: from=published: study=ours: not in this publication; it has mine\n")
+    complaint = "aiayn: from=published: study=ours: not in this publication; it has mine, pilots\n"
+    assert (said.code, said.err) == (2, complaint)
 
 
 def test_the_plan_says_that_it_is_frozen_and_whether_the_file_still_states_it(copied: Path, say: Say) -> None:
@@ -135,7 +140,7 @@ def test_a_plan_that_differs_from_the_frozen_one_is_refused(copied: Path, say: S
         ("optimization.label_smoothing=0.2",): "rows.base.settings.optimization.label_smoothing is 0.1 in the plan",
         ("hydra.sweeper.seeds.others=2",): "rows.rotary.seeds is [1] in the plan",
         ("hydra.sweeper.base=rotary",): "base is base in the plan",
-        ("hydra.sweeper.pilots.seeds=3",): "pilots.base.1003 is None in the plan",
+        ("hydra.sweeper.power_from=null",): "terms.power_from is pilots in the plan",
     }.items():
         said = say("train", *WORDS, *words, RUNS)
         assert said.refuses_by(f"sweeps=mine: {complaint}"), said.err
@@ -167,7 +172,7 @@ def test_a_look_before_the_end_is_recorded_and_listed(copied: Path, say: Say) ->
 
 
 def test_looks_that_the_plan_allows_are_recorded_and_no_deviation(tmp_path: Path, say: Say) -> None:
-    write_study(tmp_path, NO_PILOTS.replace("looks: false", "looks: true"))
+    write_study(tmp_path, STUDY.replace("looks: false", "looks: true"))
     assert say("train", *WORDS, RUNS).code == 0
     (missing,) = (tmp_path / "runs").glob("table3/base/demo-seed2-*")
     shutil.rmtree(missing)
@@ -193,43 +198,57 @@ def test_pilots_are_in_no_table(copied: Path, say: Say) -> None:
     assert rows["base"]["seeds"] == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        ((PILOTS, "hydra.sweeper.pilots.seeds=[1001,1002]"), "has begun already: "),
-        ((PILOTS, "hydra.sweeper.pilots.seeds=[5,1]"), "is a planned run of study mine: "),
-        ((RUNS, "hydra.sweeper.seeds.base=[1001]"), "seed 1001 of row base is a pilot of study mine, in no table"),
-    ],
-)
-def test_a_study_takes_no_runs_of_another_out_of_the_tables(
-    copied: Path, say: Say, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], complaint: str
-) -> None:
+def test_pilots_take_no_runs_out_of_the_tables(copied: Path, say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIAYN_SWEEP", "junk")
-    seeds = ["hydra.sweeper.seeds.base=[7]"] if PILOTS in words else ["hydra.sweeper.pilots.rows=[]"]
-    said = say("train", *WORDS, *seeds, *words)
-    assert said.refuses_by("hydra.sweeper."), said.err
-    assert complaint in said.err
+    frozen = copied / "runs/registrations/mine.json"
+    for complaint in ("is a planned run of study mine; pilots are in no table", "has begun already; runs of a study"):
+        said = say("train", *PILOT_WORDS, "hydra.sweeper.seeds.base=[1003,1]", FREEZE)
+        assert said.refuses_by(f"hydra.sweeper.seeds: seed 1 of row base {complaint}"), said.err
+        frozen.unlink(missing_ok=True)
     assert not list((copied / "runs/registrations").glob("junk.*"))
+
+
+def test_nothing_is_claimed_of_pilots(copied: Path, say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIAYN_SWEEP", "junk")
+    said = say("train", *WORDS, "hydra.sweeper.seeds.base=[7,1001]", FREEZE)
+    assert said.refuses_by("hydra.sweeper.seeds: seed 1001 of row base is a pilot of study pilots; "), said.err
+    assert not list((copied / "runs/registrations").glob("junk.*"))
+
+
+def test_a_plan_waits_for_the_study_that_tells_its_power(tmp_path: Path, say: Say) -> None:
+    write_study(tmp_path, TOLD)
+    refusal = "hydra.sweeper.power_from=pilots: "
+    for verb in ("plan", "train"):
+        said = say(verb, *WORDS, FREEZE)
+        assert said.refuses_by(f"{refusal}neither a study with a frozen plan in runs/registrations"), said.err
+    assert say("train", *PILOT_WORDS, FREEZE).code == 0
+    said = say("train", *WORDS, FREEZE)
+    assert said.refuses_by(f"{refusal}2 of its 2 runs have not finished as planned; run aiayn train "), said.err
+    line = said.err.strip().removeprefix("aiayn: ")
+    assert line.endswith("--config-dir my_conf hydra.sweeper.stage=runs")
+    planned = say("plan", *WORDS)
+    assert planned.code == 0, planned.err
+    assert line in planned.out
+    assert "power is unknown" in planned.out
+    assert not (tmp_path / "runs/registrations/mine.json").exists()
 
 
 def test_a_plan_says_its_power_and_what_cannot_be_tested(copied: Path, say: Say) -> None:
     said = say("plan", *WORDS)
     assert said.code == 0, said.err
-    assert "5 runs" in said.out
+    assert "3 runs" in said.out
     assert "Power by budget" in said.out
-    assert "pilots: 2 of base finished\nstandard deviation between seeds: " in said.out
+    assert "\nstandard deviation between seeds: " in said.out
     assert "\nhelps will not be tested: it needs 5 seeds of each row, rotary has 1, base has 2\n" in said.out
     power = read_registration(copied / "runs", "mine").powers["helps"]
     assert power is not None
     assert f"{power:.0%}" in said.out
-    assert say("plan", *WORDS, "hydra.sweeper.pilots.seeds=4").out.endswith(f"{PILOTS}\n"), "two have not finished"
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ((), "sweeps=mine: state hydra.sweeper.stage=pilots, freeze or runs: pilots come first"),
-        ((RUNS,), "hydra.sweeper.stage=runs: 2 of 2 pilots have not finished; run aiayn train --config-dir "),
+        ((), "sweeps=mine: state hydra.sweeper.stage=freeze or runs, which freezes the plan too"),
         ((RUNS, "seed=1,2"), "seed=1,2: rows and seeds are stated in the file of the study"),
         ((RUNS, "model.positions=learned"), "model.positions=learned: row rotary of the study states model.positions"),
         ((RUNS, "force=true"), "row base: force=true: would train finished runs of the plan anew"),
@@ -243,7 +262,7 @@ def test_a_plan_says_its_power_and_what_cannot_be_tested(copied: Path, say: Say)
             (RUNS, "hydra.sweeper.rows.rotary=['data.seed=3']"),
             "hydra.sweeper.rows.rotary: data.seed is 3, and",
         ),
-        ((PILOTS, "data=toy_trees"), "row base: data.kind=toy_trees: claims of studies are about translations"),
+        ((FREEZE, "data=toy_trees"), "row base: data.kind=toy_trees: claims of studies are about translations"),
         ((RUNS, "hydra.sweeper.claims=[{paper: one_head}]"), "hydra.sweeper.claims.one_head=a_h1: no such row"),
     ],
 )
@@ -277,7 +296,7 @@ def test_rows_of_a_claim_of_the_paper_differ_only_as_it_prints_them(
     tmp_path: Path, say: Say, words: str, difference: str
 ) -> None:
     write_study(tmp_path, STUDY.replace("rotary: [model.positions=rotary]", f"d_ls0: [{words}]"))
-    said = say("train", *WORDS, PILOTS, "hydra.sweeper.claims=[{paper: label_smoothing}]")
+    said = say("train", *WORDS, FREEZE, "hydra.sweeper.claims=[{paper: label_smoothing}]")
     assert said.refuses_by(f"hydra.sweeper.claims.label_smoothing: {difference} in row d_ls0 and "), said.err
     assert not list((tmp_path / "runs").rglob("*.json"))
 
@@ -285,8 +304,7 @@ def test_rows_of_a_claim_of_the_paper_differ_only_as_it_prints_them(
 def test_a_claim_of_the_paper_is_accepted_of_its_rows(tmp_path: Path, say: Say) -> None:
     rows = "d_ls0: [experiment=table3/d_ls0]"
     write_study(tmp_path, STUDY.replace("rotary: [model.positions=rotary]", rows))
-    smoothing = "hydra.sweeper.claims=[{paper: label_smoothing}]"
-    assert say("plan", *WORDS, smoothing, "hydra.sweeper.pilots.rows=[]").code == 0
+    assert say("plan", *WORDS, "hydra.sweeper.claims=[{paper: label_smoothing}]").code == 0
 
 
 @pytest.mark.parametrize("name", ["a/b", "run", "../x", "two words"])
@@ -304,7 +322,7 @@ def test_a_report_on_no_study_says_which_there_are(copied: Path, say: Say) -> No
 
 
 def test_two_commands_at_once_freeze_one_plan_and_share_its_runs(tmp_path: Path, shared_cache: Path) -> None:
-    write_study(tmp_path, NO_PILOTS)
+    write_study(tmp_path)
     both = [
         subprocess.Popen(
             [*AIAYN, "train", *WORDS, RUNS],

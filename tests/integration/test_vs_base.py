@@ -9,7 +9,7 @@ import wandb
 from commands import Say, Train
 from observers import wandb_processes
 from run_files import runs_below
-from studies import NO_PILOTS
+from studies import STUDY
 from wandb_server import RecordingServer
 
 from aiayn.runs.record import read_record
@@ -71,7 +71,7 @@ def test_a_variation_of_base_is_compared_with_base(train: Train, server: Recordi
 
 def test_a_study_is_compared_with_its_own_base_at_its_end(train: Train, say: Say, server: RecordingServer) -> None:
     Path("my_conf/sweeps").mkdir(parents=True)
-    Path("my_conf/sweeps/mine.yaml").write_text(NO_PILOTS.replace("{base: 2, others: 1}", "{others: 1}"))
+    Path("my_conf/sweeps/mine.yaml").write_text(STUDY.replace("{base: 2, others: 1}", "{others: 1}"))
     words = ("--config-dir", "my_conf", "sweeps=mine", "hydra.sweeper.stage=runs")
     assert train(*words, *SHORT, tracker="wandb") == 0
     base, rotary = server.runs.values()

@@ -18,13 +18,15 @@ def freeze(
     claims: Mapping[str, Any] | None = None,
     powers: Mapping[str, float | None] | None = None,
 ) -> None:
-    """Freeze the study "heads" of finished runs, by row and seed, below a folder of runs."""
+    """Freeze the study "heads" of finished runs, by row and seed, below a folder of runs; it claims something."""
     rows = {}
     for row, by_seed in made.items():
         run = finished_run(by_seed[1])
         assert run is not None
         names = {seed: str(path.relative_to(folder)) for seed, path in by_seed.items()}
         rows[row] = PlannedRow((f"experiment=table3/{row}",), run.settings, names)
-    plan = StudyPlan(base="base", rows=rows, pilots={}, looks=looks, claims=dict(claims or {}), analysis=ANALYSIS)
+    primary = [dict(zip(("better", "worse"), made, strict=False), effect=0.1)]
+    claims = claims or {"differ": {"id": "differ", "statement": "They differ.", "primary": primary}}
+    plan = StudyPlan(base="base", rows=rows, looks=looks, claims=claims, analysis=ANALYSIS)
     time, code = "2020-01-01T00:00:00+00:00", Code(None, None, None)
-    Registration("heads", plan, time, code, "aiayn train", (), None, dict(powers or {})).write(folder)
+    Registration("heads", plan, time, code, "aiayn train", None, dict(powers or {})).write(folder)

@@ -1,4 +1,4 @@
-"""A pre-registered study of two rows, as a file of sweeps/."""
+"""A pre-registered study of two rows, and a study of pilots of its base, as files of sweeps/."""
 
 STUDY = """\
 # @package _global_
@@ -14,7 +14,6 @@ hydra:
       base: []
       rotary: [model.positions=rotary]
     seeds: {base: 2, others: 1}
-    pilots: {rows: [base], seeds: 2}
     looks: false
     claims:
       - id: helps
@@ -22,4 +21,19 @@ hydra:
         primary: [{better: rotary, worse: base, effect: 0.03}]
 """
 
-NO_PILOTS = STUDY.replace("rows: [base], seeds: 2", "rows: [], seeds: 0")
+PILOTS = """\
+# @package _global_
+# How do seeds of base vary?
+defaults:
+  - override /hydra/sweeper: registered
+hydra:
+  mode: MULTIRUN
+  sweeper:
+    stage: null
+    base: base
+    rows:
+      base: []
+    seeds: {base: [1001, 1002]}
+    looks: false
+    claims: []
+"""

@@ -145,9 +145,10 @@ RULES = (
         r"aiayn report comparison only.sweep=smoothing_dropout",
         "the grid that was run",
     ),
+    Rule(r"aiayn train .*sweeps=cosine_pilots .*", rf"\g<0> {TINY}", "shortened"),
     Rule(
         r"aiayn train .*sweeps=(cosine_study|own_idea) .*",
-        rf"\g<0> hydra.sweeper.seeds.base=2 hydra.sweeper.seeds.others=1 hydra.sweeper.pilots.seeds=2 {TINY}",
+        rf"\g<0> hydra.sweeper.seeds.base=2 hydra.sweeper.seeds.others=1 {TINY}",
         "fewer seeds, shortened",
     ),
     Rule(r"(aiayn train sweeps=search .*)trials=\d+", rf"\1trials=2 {TINY}", "two trials"),
@@ -293,17 +294,18 @@ def write_files(folder: Path) -> None:
     row = folder / "my_conf" / "experiment" / "mine.yaml"
     row.parent.mkdir(parents=True)
     row.write_text("# @package _global_\n# A row of one's own.\nmodel:\n  num_heads: 4\n")
-    (folder / "my_ideas.py").write_text(code_blocks(OWN_IDEAS, "python"), encoding="utf-8")
-    row.with_name("cosine.yaml").write_text(code_blocks(OWN_IDEAS, "yaml"), encoding="utf-8")
-    study = folder / "my_conf" / "sweeps" / "cosine_study.yaml"
-    study.parent.mkdir()
-    study.write_text(code_blocks(PREREGISTRATION, "yaml"), encoding="utf-8")
+    (folder / "my_ideas.py").write_text("\n\n".join(code_blocks(OWN_IDEAS, "python")), encoding="utf-8")
+    row.with_name("cosine.yaml").write_text("\n\n".join(code_blocks(OWN_IDEAS, "yaml")), encoding="utf-8")
+    studies = folder / "my_conf" / "sweeps"
+    studies.mkdir()
+    for name, text in zip(("cosine_pilots", "cosine_study"), code_blocks(PREREGISTRATION, "yaml"), strict=True):
+        (studies / f"{name}.yaml").write_text(text, encoding="utf-8")
 
 
-def code_blocks(page: Path, language: str) -> str:
-    """The blocks of a language of a Markdown page, one after another."""
+def code_blocks(page: Path, language: str) -> list[str]:
+    """The blocks of a language of a Markdown page."""
     text = page.read_text(encoding="utf-8")
-    return "\n\n".join(re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def execute(command: str, folder: Path) -> tuple[int, str]:

@@ -29,7 +29,10 @@ WITH_COMMANDS = [*HAND_WRITTEN, *HELP]
 PLACES = (ROOT, ROOT / "src", ROOT / "src/aiayn", ROOT / "src/aiayn/reports/page")
 """Folders that a path of a document is relative to."""
 
-EXAMPLES = ("my_conf/experiment/mine.yaml", "my_conf/experiment/cosine.yaml", "my_conf/sweeps/cosine_study.yaml")
+EXAMPLES = tuple(
+    f"my_conf/{name}.yaml"
+    for name in ("experiment/mine", "experiment/cosine", "sweeps/cosine_pilots", "sweeps/cosine_study")
+)
 """Files of the user."""
 
 

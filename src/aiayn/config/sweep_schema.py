@@ -37,23 +37,12 @@ class SweeperConfig:
 
 
 class Stage(StrEnum):
-    """The stages of a pre-registered study: pilots come before the plan is frozen."""
+    """The stages of a pre-registered study."""
 
-    pilots = "pilots"
     freeze = "freeze"
     """Freezes the plan and starts no run."""
     runs = "runs"
-    """Freezes the plan, unless it is frozen."""
-
-
-@dataclass
-class PilotsConfig:
-    """Runs that measure the variance between seeds before the plan is frozen; they are in no table."""
-
-    rows: list[str] = MISSING
-    """The rows that have pilots; an empty list: none."""
-    seeds: Any = MISSING
-    """A number n, for the seeds 1001 to 1000 + n, or a list of seeds."""
+    """Freezes the plan, unless it is frozen, and starts its runs."""
 
 
 @dataclass
@@ -62,21 +51,19 @@ class RegisteredConfig:
 
     _target_: str = "hydra_plugins.aiayn_sweepers.RegisteredSweeper"
     stage: Stage | None = MISSING
-    """What to do, stated on the command line: pilots; freeze, which only freezes the plan; or runs, which freezes it
-    first; null: not stated."""
+    """What to do, stated on the command line: freeze, which only freezes the plan; or runs, which freezes it first;
+    null: not stated."""
     base: str = text()
     """The row that others are compared with."""
     rows: dict[str, list[str]] = MISSING
     """The overrides of each row, by its name."""
     seeds: Any = MISSING
     """For each row, or `others`: a number n, for the seeds 1 to n, or a list of seeds."""
-    pilots: PilotsConfig = MISSING
-    """Runs before the plan is frozen."""
     looks: bool = true_or_false()
     """Whether reports before the last run has finished are allowed; otherwise each one is a deviation from the plan."""
     claims: list[Any] = MISSING
     """Claims of the paper, as in {paper: one_head}, or of the study: id, statement, primary, secondary, may_fail,
-    requires; an empty list in a study of pilots alone."""
+    requires; an empty list in a study of pilots, whose runs are in no table."""
     floor: dict[str, Any] | None = None
     """log_ppl that no model can be expected to go below on this corpus, and why; caps assumed differences."""
     steps: list[Count] = field(default_factory=list)
@@ -84,7 +71,8 @@ class RegisteredConfig:
     processors: list[str] = field(default_factory=list)
     """Makes of processor on which runs are no deviation."""
     power_from: str | None = text_or_null(None)
-    """Folder of a published study whose runs tell the power; null: the pilots do."""
+    """The study whose runs tell the power: one with a frozen plan in paths.runs, as of pilots, or the folder of a
+    published one; null: power is unknown."""
 
 
 @dataclass

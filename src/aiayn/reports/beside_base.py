@@ -95,10 +95,10 @@ def at_the_end(directory: RunDirectory, record: Record, runs: Path) -> Summary:
 
 
 def study_of(path: Path, runs: Path) -> Registration | None:
-    """The frozen study that plans a run, pilots included; None if there is none."""
+    """The frozen study that plans a run; None if there is none."""
     name = name_below(runs, path)
     for study in map(partial(read_registration, runs), registered_names(runs)):
-        if name in study.plan.runs or name in study.plan.pilot_runs:
+        if name in study.plan.runs:
             return study
     return None
 

@@ -1,20 +1,19 @@
 """Every deviation of a pre-registered study from its frozen plan."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
 from aiayn.reports.numbers import counted
-from aiayn.reports.power import pilot_result
 from aiayn.reports.registered import ANALYSIS, PlannedRun, RegisteredStudy, most_frequent
-from aiayn.reports.reported_runs import ReportedRun, finished_run
+from aiayn.reports.reported_runs import ReportedRun
 from aiayn.reports.run_facts import hardware_text, package_versions
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry, read_results
 from aiayn.runs.provenance import Origin
-from aiayn.runs.registrations import FOLDER, HASH_DIGITS, pilots_below, read_looks
+from aiayn.runs.registrations import FOLDER, HASH_DIGITS, read_looks, source_of_power
 from aiayn.system import files
 
 Facts: TypeAlias = Mapping[str, str]
@@ -37,7 +36,6 @@ class Kind(StrEnum):
     precision = "precision"
     packages = "packages"
     hardware = "hardware"
-    pilots = "pilots"
     look = "look"
 
 
@@ -60,7 +58,6 @@ def deviations_of(study: RegisteredStudy) -> tuple[Deviation, ...]:
         *_analysis(study),
         *_origins(study),
         *_machines(study),
-        *_pilots(study),
         *(
             Deviation(Kind.look, f"{look.time}, with {look.finished} of {len(study.planned)} runs")
             for look in read_looks(study.folder, study.name)
@@ -113,9 +110,11 @@ def _added(study: RegisteredStudy) -> Iterator[Deviation]:
 
 
 def _added_runs(study: RegisteredStudy) -> Iterator[tuple[str, ReportedRun]]:
-    """Runs of the plan's rows that are not in the plan, with their row; pilots of other studies included."""
+    """Runs of the plan's rows that are in neither the plan nor the study that told its power, with their row."""
     plan = study.registration.plan
-    known = {(study.folder / name).resolve() for name in (*plan.runs, *plan.pilot_runs)}
+    source = source_of_power(study.folder, plan)
+    names = {*plan.runs, *plan.pilots, *(source.plan.runs if source else ())}
+    known = {(study.folder / name).resolve() for name in names}
     rows = {row: {**planned.settings} for row, planned in plan.rows.items()}
     for entry in read_results(study.folder, with_pilots=True):
         if entry.record is None or entry.directory.path.resolve() in known or not files.is_file(entry.directory.config):
@@ -152,57 +151,41 @@ def _analysis(study: RegisteredStudy) -> Iterator[Deviation]:
 
 
 def _origins(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Other code than the plan's, other precisions than the pilots'."""
-    registration = study.registration
-    code = registration.code.text
-    trained: defaultdict[str, list[str]] = defaultdict(list)
-    for pilot in registration.pilots:
-        trained[pilot.code].append(pilot.run)
-    for other, names in trained.items():
-        if other != code:
-            yield Deviation(Kind.code, f"{other}: pilots {_names(names)}; the plan was frozen by {code}")
-    yield from _others(study, Kind.code, lambda origin: origin.code.text, {code}, f"the plan was frozen by {code}")
-    pilots = {pilot.precision for pilot in registration.pilots}
-    expected = pilots or {most_frequent([run.record.origin.precision_text for run in study.finished]) or ""}
-    whose = "pilots" if pilots else "most runs"
-    stated = f"{whose} trained in {', '.join(sorted(expected))}"
-    yield from _others(study, Kind.precision, lambda origin: origin.precision_text, expected, stated)
+    """Other code than the plan's, other precisions than those of most runs."""
+    code = study.registration.code.text
+    yield from _others(study, Kind.code, lambda origin: origin.code.text, code, f"the plan was frozen by {code}")
+    precision = most_frequent([run.record.origin.precision_text for run in study.finished]) or ""
+    stated = f"most runs trained in {precision}"
+    yield from _others(study, Kind.precision, lambda origin: origin.precision_text, precision, stated)
 
 
 def _machines(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Other packages and machines than the pilots' or, without pilots, than those of most runs; a line each.
+    """Other packages and machines than those of most runs; a line each.
 
     Machines with a processor that the plan names are no deviation.
     """
-    pilots, records = study.registration.pilots, [run.record for run in study.finished]
-    yield from _differing(Kind.packages, [pilot.versions for pilot in pilots], map(package_versions, records))
+    records = [run.record for run in study.finished]
+    yield from _differing(Kind.packages, map(package_versions, records))
     allowed = study.registration.plan.terms.processors
-    machines = [
-        {"machine": text}
-        for record in records
-        if (text := hardware_text(record)) and not any(processor in text for processor in allowed)
-    ]
-    yield from _differing(Kind.hardware, [{"machine": pilot.hardware} for pilot in pilots if pilot.hardware], machines)
+    machines = [{"machine": text} for record in records if (text := hardware_text(record))]
+    others = (facts for facts in machines if not any(processor in facts["machine"] for processor in allowed))
+    yield from _differing(Kind.hardware, others)
 
 
-def _differing(kind: Kind, of_pilots: Sequence[Facts], of_runs: Iterable[Facts]) -> Iterator[Deviation]:
-    """The facts of runs that are not the expected ones, in one line; empty ones are unknown."""
-    known = [facts for facts in of_runs if facts]
-    stated = [facts for facts in of_pilots if facts]
-    whose, parts = "pilots" if stated else "most runs", []
-    for name in sorted({name for facts in (*stated, *known) for name in facts}):
-        found = Counter(facts.get(name, "unknown") for facts in known)
-        expected = {facts.get(name, "unknown") for facts in stated} or {found.most_common(1)[0][0]}
-        others = {value: count for value, count in found.items() if value not in expected}
+def _differing(kind: Kind, of_runs: Iterable[Facts]) -> Iterator[Deviation]:
+    """The facts of runs that are not those of most, in one line; empty ones are unknown."""
+    known, parts = [facts for facts in of_runs if facts], []
+    for name in sorted({name for facts in known for name in facts}):
+        (expected, _), *others = Counter(facts.get(name, "unknown") for facts in known).most_common()
         if others:
-            listed = ", ".join(f"{counted(count, 'run')} with {name} {value}" for value, count in others.items())
-            parts.append(f"{listed}, {whose} with {' and '.join(sorted(expected))}")
+            listed = ", ".join(f"{counted(count, 'run')} with {name} {value}" for value, count in others)
+            parts.append(f"{listed}, most runs with {expected}")
     if parts:
         yield Deviation(kind, "; ".join(parts))
 
 
 def _others(
-    study: RegisteredStudy, kind: Kind, fact: Callable[[Origin], str], expected: Collection[str], stated: str
+    study: RegisteredStudy, kind: Kind, fact: Callable[[Origin], str], expected: str, stated: str
 ) -> Iterator[Deviation]:
     """By fact, the runs that have an attempt with another fact than expected."""
     found: defaultdict[str, list[str]] = defaultdict(list)
@@ -210,25 +193,10 @@ def _others(
         if each.run is not None:
             record = each.run.record
             for other in dict.fromkeys(fact(origin) for origin in (*record.earlier, record.origin)):
-                if other not in expected:
+                if other != expected:
                     found[other].append(each.name)
     for other, names in found.items():
         yield Deviation(kind, f"{other}: {_names(names)}; {stated}")
-
-
-def _pilots(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Pilots that have changed since the plan was frozen, and further ones."""
-    for pilot in study.registration.pilots:
-        run = finished_run(study.folder / pilot.run)
-        if run is None:
-            yield Deviation(Kind.pilots, f"{pilot.run} is no longer a finished run")
-        elif (log_ppl := pilot_result(pilot.row, pilot.run, run).log_ppl) != pilot.log_ppl:
-            yield Deviation(Kind.pilots, f"{pilot.run}: log PPL {log_ppl}, {pilot.log_ppl} when the plan was frozen")
-    planned = {study.folder / name for name in study.registration.plan.pilot_runs}
-    added = sorted(pilots_below(study.folder, study.name) - planned)
-    if added:
-        names = _names(str(path.relative_to(study.folder)) for path in added)
-        yield Deviation(Kind.pilots, f"not in the plan: {names}")
 
 
 def _names(names: Iterable[str]) -> str:

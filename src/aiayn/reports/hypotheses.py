@@ -91,13 +91,14 @@ def _rows(study: RegisteredStudy) -> Grid:
 
 def _plan(study: RegisteredStudy) -> Grid:
     registration, looks = study.registration, len(read_looks(study.folder, study.name))
+    pilots = registration.plan.other.get("pilots")  # of earlier rules
     facts = {
         "frozen": f"{registration.time}, by {registration.code.text}",
         "command": public_command(registration.command),
         "file": f"{FOLDER}/{study.name}.json",
         "sha256": registration.sha256,
         "seeds": ", ".join(f"{row} {count}" for row, count in registration.plan.seeds.items()),
-        "pilots": ", ".join(f"{row} {len(runs)}" for row, runs in registration.plan.pilots.items()) or "none",
+        **({"pilots": ", ".join(f"{row} {len(runs)}" for row, runs in pilots.items())} if pilots else {}),
         "looks": f"{'allowed' if registration.plan.looks else 'none allowed'}; {looks} recorded",
         "variance": _variance(study),
         **dict(_terms(registration.plan.terms)),

@@ -1,22 +1,23 @@
-"""The power of a study for its claims, by steps and seeds, from the curves of runs that were trained before it.
+"""The power of a study for its claims, by steps and seeds, from the curves of another study's runs.
 
 Under a schedule without a horizon each validation at step t is that of a run of t steps, so that the curves of longer
 runs tell the power of any shorter budget.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from aiayn.errors import UserError
 from aiayn.evaluation.decisions import Conjunction, Design, Hypothesis, Noise
 from aiayn.evaluation.significance import Measured
 from aiayn.paper.claims import Claim, Comparison, Metric
 from aiayn.reports.claim_grids import DECIMALS
-from aiayn.reports.comparability import Difference, check_alike, condition_differences
 from aiayn.reports.endpoints import at, endpoint_weights
 from aiayn.reports.grid import Grid
 from aiayn.reports.judgement import FEWEST_SEEDS, Rules, expected_scores, hypothesis, training_failures
@@ -24,10 +25,12 @@ from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.numbers import signed
 from aiayn.reports.publication import RUNS, unpacked
 from aiayn.reports.registered import read_registered
-from aiayn.reports.reported_runs import ReportedRun, finished_run
-from aiayn.reports.run_facts import hardware_text, package_versions
+from aiayn.reports.reported_runs import ReportedRun
 from aiayn.reports.verdicts import CUT, POWER_CONFIDENCE, UNDER_POWERED
-from aiayn.runs.registrations import PilotResult, registered_names
+from aiayn.runs.registrations import FOLDER, StudyPlan, leading_studies, registered_names
+from aiayn.system import files
+
+POWER_FROM = "hydra.sweeper.power_from"
 
 SEEDS = (FEWEST_SEEDS, 8, 12)
 """Seeds of every row whose power is shown beside that of the planned ones."""
@@ -37,104 +40,46 @@ Noises = Mapping[Metric, Noise]
 
 
 @dataclass(frozen=True)
-class Pilots:
-    """The pilots of a study."""
-
-    finished: Mapping[str, Mapping[str, ReportedRun]]
-    """The finished pilots, by row and name."""
-    unfinished: Sequence[str]
-    """The names of the other pilots."""
-    base: str
-    """The row that others are compared with."""
-
-    @classmethod
-    def read(cls, runs: Path, planned: Mapping[str, Mapping[int, str]], base: str) -> "Pilots":
-        """Read pilots.
-
-        Args:
-            runs: the folder of runs.
-            planned: the names of the pilots below it, by row and seed.
-            base: the row that others are compared with.
-
-        Raises:
-            UserError: they are not of the same data.
-        """
-        finished: dict[str, dict[str, ReportedRun]] = {}
-        unfinished = []
-        for row, names in planned.items():
-            for name in names.values():
-                if (run := finished_run(runs / name)) is None:
-                    unfinished.append(name)
-                else:
-                    finished.setdefault(row, {})[name] = run
-        every = [run for each in finished.values() for run in each.values()]
-        check_alike(every, _corpus_differences, "rerun the pilots of other data with force=true")
-        return cls(finished, unfinished, base)
-
-    def evidence(self, budgets: Sequence[int | None]) -> "Evidence":
-        """What they tell of a study; its effects are the stated ones."""
-        runs = {row: list(each.values()) for row, each in self.finished.items()}
-        return Evidence.of(runs, self.base, budgets, tells_effects=False)
-
-    def results(self) -> tuple[PilotResult, ...]:
-        """The finished pilots as a plan keeps them."""
-        return tuple(pilot_result(row, name, run) for row, each in self.finished.items() for name, run in each.items())
-
-    def in_words(self) -> str:
-        """Their number by row."""
-        counts = ", ".join(f"{len(each)} of {row}" for row, each in self.finished.items())
-        return f"pilots: {counts or 'none'} finished"
-
-
-def _corpus_differences(run: ReportedRun, other: ReportedRun) -> Iterator[Difference]:
-    return (difference._replace(remedy="") for difference in condition_differences(run, other))
-
-
-def pilot_result(row: str, name: str, run: ReportedRun) -> PilotResult:
-    """A finished pilot as a plan keeps it."""
-    log_ppl = math.log(run.record.scores["dev"].ppl)
-    return PilotResult(
-        run=name,
-        row=row,
-        seed=run.record.seed,
-        log_ppl=log_ppl if math.isfinite(log_ppl) else None,
-        data_fingerprint=run.record.data_fingerprint,
-        precision=run.record.origin.precision_text,
-        code=", ".join(dict.fromkeys(origin.code.text for origin in (*run.record.earlier, run.record.origin))),
-        versions=package_versions(run.record),
-        hardware=hardware_text(run.record),
-    )
-
-
-@dataclass(frozen=True)
 class Evidence:
-    """What runs that were trained before a study tell of it."""
+    """What the runs of another study tell of a plan."""
 
     base: str
     """The row that others are compared with."""
     measured: Mapping[int | None, MeasuredRows]
-    """Their scores by budget in steps; None: that of the study."""
-    tells_effects: bool
-    """Whether their differences are assumed, of claims all of whose rows they have; else the stated ones are."""
+    """Their scores by budget in steps; None: that of the plan."""
 
     @classmethod
-    def of(
-        cls,
-        runs: Mapping[str, Sequence[ReportedRun]],
-        base: str,
-        budgets: Sequence[int | None],
-        *,
-        tells_effects: bool,
-        planned: Mapping[str, int] | None = None,
-    ) -> Self:
-        """From runs by row, at some budgets; None: the `planned` steps of a row, or all where none are planned.
+    def read(cls, runs: Path, plan: StudyPlan) -> Self:
+        """From the study that the plan names, in the folder of runs or published; without one nothing is known.
 
         Raises:
-            UserError: a file of a run cannot be read.
+            UserError: there is no such study, or a file of it cannot be read.
         """
+        if (source := plan.terms.power_from) is None:
+            return cls.of({}, plan)
+        if source in registered_names(runs):
+            return cls.of(read_registered(runs, source).rows, plan)
+        folder = Path(source).expanduser()
+        if not files.exists(folder):
+            known = ", ".join(registered_names(runs)) or "none"
+            raise UserError(
+                f"{POWER_FROM}={source}: neither a study with a frozen plan in {runs / FOLDER} (there are: {known}), "
+                "nor the folder of a published one; freeze its plan first, or leave power_from out"
+            )
+        with unpacked(folder, f"{POWER_FROM}={source}"):
+            found = defaultdict[str, list[ReportedRun]](list)
+            for name in leading_studies(Path(RUNS)):
+                for row, of_row in read_registered(Path(RUNS), name).rows.items():
+                    found[row].extend(of_row)
+            return cls.of(found, plan)
+
+    @classmethod
+    def of(cls, runs: Mapping[str, Sequence[ReportedRun]], plan: StudyPlan) -> Self:
+        """From runs by row, after the steps of the plan and after its further budgets."""
         whole = MeasuredRows.of(runs)
-        found = {steps: at(whole, runs, endpoint_weights, planned if steps is None else steps) for steps in budgets}
-        return cls(base, found, tells_effects)
+        planned = {name: row.settings["optimization.max_steps"] for name, row in plan.rows.items()}
+        budgets: dict[int | None, Any] = {None: planned, **{steps: steps for steps in plan.terms.steps}}
+        return cls(plan.base, {key: at(whole, runs, endpoint_weights, steps) for key, steps in budgets.items()})
 
     def noises(self, steps: int | None) -> Noises | None:
         """The variances that power is computed with; None if no row has two finite scores."""
@@ -149,16 +94,6 @@ class Evidence:
             return "power is unknown without two finished runs of one row"
         spreads = (_spread(metric, self.measured[steps].by(metric)) for metric in Metric)
         return f"standard deviation between seeds: {' and '.join(spreads)}"
-
-
-def published_evidence(folder: Path, base: str, budgets: Sequence[int | None], planned: Mapping[str, int]) -> Evidence:
-    """What the runs of a published study tell of one with the planned steps of each row; UserError if there is none."""
-    with unpacked(folder, f"hydra.sweeper.power_from={folder}"):
-        runs: dict[str, list[ReportedRun]] = {}
-        for name in registered_names(Path(RUNS)):
-            for row, found in read_registered(Path(RUNS), name).rows.items():
-                runs.setdefault(row, []).extend(found)
-        return Evidence.of(runs, base, budgets, tells_effects=True, planned=planned)
 
 
 def _noise(measured: Measured, base: int | None) -> Noise:
@@ -249,13 +184,13 @@ def design(
 
 
 def _assumed(comparison: Comparison, rows: MeasuredRows, evidence: Evidence, rules: Rules) -> Mapping[str, float]:
-    """The scores that are assumed: a share of the published ones, or the stated ones as far as the floor lets them be.
+    """The scores that are assumed: a share of the measured ones, or the stated ones as far as the floor lets them be.
 
     Only their differences matter. A row that has not learned tells nothing of its effect.
     """
     measured = {} if rows.measured is None else rows.compared(comparison.metric)
     needed = {*comparison.rows} - {(comparison.alike or ("",))[0]}
-    if evidence.tells_effects and measured.keys() >= needed and not training_failures(needed, rows, evidence.base):
+    if measured.keys() >= needed and not training_failures(needed, rows, evidence.base):
         return {row: CUT * measured[row] for row in comparison.rows if row in measured}
     return expected_scores(comparison, measured, rules)[0]
 

@@ -28,7 +28,13 @@ from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.public import check_public_text, public_config, public_record
 from aiayn.runs.record import json_text, read_record
-from aiayn.runs.registrations import FOLDER, read_registration, registered_names, registration_files
+from aiayn.runs.registrations import (
+    FOLDER,
+    leading_studies,
+    read_registration,
+    registered_names,
+    registration_files,
+)
 from aiayn.runs.search import name_below, run_directories
 from aiayn.system import files
 from aiayn.system.documents import parse_json, read_json
@@ -141,15 +147,17 @@ def pack(runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) 
 
 
 def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[tuple[str, str]]:
-    """The files of the archive: their paths and texts; frozen plans of the runs, with their pilots, too."""
+    """The files of the archive: their paths and texts; frozen plans of the runs, and what told their power, too."""
     own = {str(run.path.relative_to(below)) for run in runs}
     plans = {name: read_registration(below, name).plan for name in registered_names(below)}
     studies = {name: plan for name, plan in plans.items() if own & plan.runs.keys()}
-    for name in studies:
+    named = {plan.terms.power_from for plan in studies.values()}
+    sources = {name: plan for name, plan in plans.items() if name in named}
+    for name in {**studies, **sources}:
         for path in registration_files(below, name):
             yield f"{RUNS}/{FOLDER}/{path.name}", path.read_text(encoding="utf-8")
-    pilots = {pilot for plan in studies.values() for pilot in plan.pilot_runs} - own
-    found = [run for pilot in sorted(pilots) if (run := finished_run(below / pilot)) is not None]
+    others = [*(plan.pilots for plan in studies.values()), *(plan.runs for plan in sources.values())]
+    found = [run for name in sorted({*own}.union(*others) - own) if (run := finished_run(below / name)) is not None]
     for run in {run.path.resolve(): run for run in (*runs, *found)}.values():
         folder = f"{RUNS}/{run.path.relative_to(below)}"
         yield from ((f"{folder}/{path}", text) for path, text in run_contents(run, split))
@@ -209,9 +217,9 @@ def published_runs(config: ReportConfig, word: str) -> Iterator[None]:
     assert config.published is not None
     with unpacked(Path(config.published), word):
         config.paths.runs = RUNS
-        studies = registered_names(Path(RUNS))
-        if config.study is None and len(studies) == 1:
-            config.study = studies[0]
+        studies, leading = registered_names(Path(RUNS)), leading_studies(Path(RUNS))
+        if config.study is None and len(leading) == 1:
+            config.study = leading[0]
         if config.study is not None and config.study not in studies:
             raise UserError(f"study={config.study}: not in this publication; it has {', '.join(studies) or 'none'}")
         yield

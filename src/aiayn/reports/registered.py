@@ -196,7 +196,7 @@ def read_registered(folder: Path, name: str) -> RegisteredStudy:
     """The study of a frozen plan; UserError if there is none, or a file is damaged."""
     registration = read_registration(folder, name)
     found = [_planned_run(registration, folder, run, row, seed) for run, (row, seed) in registration.plan.runs.items()]
-    return RegisteredStudy(registration, folder, tuple(_of_one_corpus(registration, found)))
+    return RegisteredStudy(registration, folder, tuple(_of_one_corpus(found)))
 
 
 def registration_of(runs: Sequence[Path], folder: Path) -> RegisteredStudy | None:
@@ -223,11 +223,10 @@ def _planned_run(registration: Registration, folder: Path, name: str, row: str, 
     return PlannedRun(name, row, seed, run)
 
 
-def _of_one_corpus(registration: Registration, planned: Sequence[PlannedRun]) -> Iterator[PlannedRun]:
-    """The planned runs; those not scored on the sentences of the pilots, or of most runs, count as changed."""
+def _of_one_corpus(planned: Sequence[PlannedRun]) -> Iterator[PlannedRun]:
+    """The planned runs; those not scored on the sentences of most of them count as changed."""
     finished = [each.run for each in planned if each.run is not None]
-    prints = [pilot.data_fingerprint for pilot in registration.pilots]
-    data = most_frequent([print_ for print_ in prints if print_] or [run.record.data_fingerprint for run in finished])
+    data = most_frequent([run.record.data_fingerprint for run in finished])
     scored = most_frequent(
         [tuple(run.dev_conditions.items()) for run in finished if run.record.data_fingerprint == data]
     )

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.costs.plan import Plan
-from aiayn.reports.formats import console, print_grid, print_json, print_line, print_text
-from aiayn.reports.numbers import counted
+from aiayn.reports.formats import console, print_grid, print_json, print_text
 from aiayn.reports.plan import plain_totals, print_costs
-from aiayn.reports.power import Budget, ClaimPower, Pilots, budget_grid, power_grid
+from aiayn.reports.power import Budget, ClaimPower, budget_grid, power_grid
 from aiayn.runs.registrations import HASH_DIGITS, StudyPlan, read_registration, registration_file
 from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
@@ -23,7 +22,6 @@ class StudyCosts:
     plan: Plan
     """The cost of one run."""
     runs: int
-    pilots: int
 
 
 @dataclass(frozen=True)
@@ -40,53 +38,39 @@ class StudyPlanView:
     """What power is computed with, in words."""
     few_seeds: Sequence[str]
     """Remarks on claims that no verdict can be given on."""
-    pilots: Pilots
-    command: str
-    """The command line that runs the pilots."""
+    unfinished: str
+    """What the study that tells the power lacks; may be empty."""
     frozen: str
-    """The remark on the frozen plan; empty if there is none."""
+    """The remark on the frozen plan; may be empty."""
 
     def print(self) -> None:
         """Print a line for each row, the sums over all runs, and then the power of the study."""
         if output_format() is Format.json:
-            print_json("study-plan/2", self._content())
+            print_json("study-plan/3", self._content())
             return
         if self.costs:
             words = {"row": [each.row for each in self.costs], "runs": [str(each.runs) for each in self.costs]}
-            if any(each.pilots for each in self.costs):
-                words["pilots"] = [str(each.pilots) for each in self.costs]
-            counts = [each.runs + each.pilots for each in self.costs]
-            print_costs([each.plan for each in self.costs], words, counts)
+            print_costs([each.plan for each in self.costs], words, [each.runs for each in self.costs])
         output = console()
         if self.powers:
             print_grid(power_grid(self.powers), output)
             print_grid(budget_grid(self.budgets), output)
-        if self.frozen:
-            print_text(self.frozen, output)
-        for line in (self.pilots.in_words(), self.evidence, *self.few_seeds):
-            print_text(line, output)
-        if unfinished := self.pilots.unfinished:
-            print_line(f"{counted(len(unfinished), 'pilot')} not finished: {self.command}", output)
+        for line in (self.frozen, self.evidence, self.unfinished, *self.few_seeds):
+            if line:
+                print_text(line, output)
 
     def _content(self) -> dict[str, Any]:
         """For JSON."""
-        every = [each.plan for each in self.costs for _ in range(each.runs + each.pilots)]
+        every = [each.plan for each in self.costs for _ in range(each.runs)]
         return {
-            "rows": [
-                {"row": each.row, "runs": each.runs, "pilots": each.pilots, "plan": each.plan.plain()}
-                for each in self.costs
-            ],
+            "rows": [{"row": each.row, "runs": each.runs, "plan": each.plan.plain()} for each in self.costs],
             **plain_totals(every),
             "claims": [
                 {"claim": each.claim.id, "power": each.power, "effects": list(each.effects)} for each in self.powers
             ],
             "few_seeds": list(self.few_seeds),
             "budgets": [each.plain() for each in self.budgets],
-            "pilots": {
-                "finished": {row: list(names) for row, names in self.pilots.finished.items()},
-                "unfinished": list(self.pilots.unfinished),
-                "command": self.command if self.pilots.unfinished else None,
-            },
+            "unfinished": self.unfinished or None,
             "frozen": self.frozen or None,
         }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
-from aiayn.runs.registrations import pilots_below, pilots_of_studies
+from aiayn.runs.registrations import pilots_of_studies
 from aiayn.runs.search import search_runs
 from aiayn.system import files
 
@@ -87,7 +87,8 @@ def read_results(runs: Path, *, with_pilots: bool = False, with_warnings: bool =
 
     `with_warnings` logs those that cannot be read, for reports that do not show them themselves.
     """
-    pilots = set() if with_pilots else {path.resolve() for path in pilots_below(runs)}
+    studies = {} if with_pilots else pilots_of_studies(runs)
+    pilots = {(runs / name).resolve() for names in studies.values() for name in names}
     entries = [entry for entry in read_ledger(runs) if not pilots or entry.directory.path.resolve() not in pilots]
     for each in entries:
         if each.record is None and with_warnings:
@@ -98,7 +99,8 @@ def read_results(runs: Path, *, with_pilots: bool = False, with_warnings: bool =
 def pilots_left_out(runs: Path) -> Iterator[str]:
     """A line for each study whose finished pilots `read_results` leaves out."""
     for study, pilots in pilots_of_studies(runs).items():
-        states = [read_entry(RunDirectory(path)).state for path in pilots if files.is_file(RunDirectory(path).record)]
+        directories = (RunDirectory(runs / name) for name in pilots)
+        states = [read_entry(directory).state for directory in directories if files.is_file(directory.record)]
         if count := states.count(State.finished):
             yield f"{count} finished pilot{'s' * (count > 1)} of study {study} left out"
 

@@ -1,13 +1,15 @@
 """Frozen plans of pre-registered studies, in the folder `registrations` beside their runs.
 
 `<name>.json` is the plan with its hash, written once; `<name>.looks` has a line for each report on the unfinished
-study; `<name>.pilots` names the runs that are pilots.
+study. The runs of a plan without claims are pilots, which are in no table; earlier plans named theirs in
+`<name>.pilots`.
 """
 
 import dataclasses
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Self
 from aiayn.config.identity import flatten
 from aiayn.errors import UserError
 from aiayn.paper.claims import Metric
-from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import Code
 from aiayn.runs.record import json_text, utc_now
 from aiayn.system import files
@@ -74,7 +75,7 @@ class StudyTerms:
     processors: tuple[str, ...] = ()
     """Makes of processor on which runs are no deviation."""
     power_from: str | None = None
-    """Folder of the published study whose runs tell the power; None: the pilots do."""
+    """The study whose runs tell the power: one with a frozen plan beside this one, or the folder of a published one."""
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -83,17 +84,15 @@ class StudyTerms:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The content of a plan: rows and seeds, pilots, looks, claims, rules of analysis, and what else it states."""
+    """The content of a plan: rows and seeds, looks, claims, rules of analysis, and what else it states."""
 
     base: str
     """The row that others are compared with."""
     rows: Mapping[str, PlannedRow]
-    pilots: Mapping[str, Mapping[int, str]]
-    """The names of the pilots' runs, by row and seed."""
     looks: bool
     """Whether results may be looked at before the end."""
     claims: Mapping[str, Mapping[str, Any]]
-    """Claims as in claims.yaml, by id, each effect stated."""
+    """Claims as in claims.yaml, by id, each effect stated; none in a study of pilots."""
     analysis: Mapping[str, Any]
     """The rules by which claims are decided."""
     terms: StudyTerms = StudyTerms()
@@ -105,7 +104,6 @@ class StudyPlan:
         return {
             "base": self.base,
             "rows": {name: row.plain() for name, row in self.rows.items()},
-            "pilots": {row: {str(seed): name for seed, name in runs.items()} for row, runs in self.pilots.items()},
             "looks": self.looks,
             "claims": {name: dict(claim) for name, claim in self.claims.items()},
             "analysis": dict(self.analysis),
@@ -120,20 +118,17 @@ class StudyPlan:
             if not isinstance(content[key], kind):
                 raise TypeError(f"{key} is {content[key]!r}")
         rows = {
-            name: PlannedRow(tuple(row["overrides"]), row["settings"], _by_seed(row["runs"]))
+            name: PlannedRow(
+                tuple(row["overrides"]), row["settings"], {int(seed): run for seed, run in row["runs"].items()}
+            )
             for name, row in content["rows"].items()
         }
-        pilots = {row: _by_seed(runs) for row, runs in content["pilots"].items()}
         terms = parse_as(StudyTerms, json.dumps(content.get("terms", {})), f"{place}: terms")
+        parse_as(dict[str, dict[int, str]], json.dumps(content.get("pilots", {})), f"{place}: pilots")
         own = {each.name for each in dataclasses.fields(cls)} - {"other"}
         known = {key: value for key, value in content.items() if key in own}
         other = {key: value for key, value in content.items() if key not in own}
-        return cls(**{**known, "rows": rows, "pilots": pilots, "terms": terms}, other=other)
-
-    @property
-    def text(self) -> str:
-        """The content without regard to the order of keys: equal texts are equal plans."""
-        return json.dumps(self.plain(), sort_keys=True)
+        return cls(**{**known, "rows": rows, "terms": terms}, other=other)
 
     @property
     def seeds(self) -> dict[str, int]:
@@ -146,42 +141,22 @@ class StudyPlan:
         return {name: (row, seed) for row, planned in self.rows.items() for seed, name in planned.runs.items()}
 
     @property
-    def pilot_runs(self) -> dict[str, tuple[str, int]]:
-        """Row and seed of each pilot, by its name."""
-        return {name: (row, seed) for row, runs in self.pilots.items() for seed, name in runs.items()}
+    def pilots(self) -> set[str]:
+        """The names of the runs that are in no table: all runs of a plan without claims, or those of earlier rules."""
+        named = {run for runs in self.other.get("pilots", {}).values() for run in runs.values()}
+        return named if self.claims else named | self.runs.keys()
 
     def difference(self, other: "StudyPlan") -> tuple[str, Any, Any] | None:
-        """The first key in which two plans differ, and both values; a lacking key has None. None if equal."""
-        own, theirs = (flatten(json.loads(each.text)) for each in (self, other))
-        for key in {**flatten(self.plain()), **flatten(other.plain())}:
+        """The first key in which two plans differ, and both values; a lacking key has None. None if equal.
+
+        An empty mapping is a lacking key: plans of the first days of these rules state that they have no pilots.
+        """
+        contents = (json.loads(json.dumps(each.plain())) for each in (self, other))
+        own, theirs = (flatten({key: value for key, value in each.items() if value != {}}) for each in contents)
+        for key in {**own, **theirs}:
             if key not in own or key not in theirs or own[key] != theirs[key]:
                 return key, own.get(key), theirs.get(key)
         return None
-
-
-def _by_seed(runs: Mapping[str, str]) -> dict[int, str]:
-    return {int(seed): name for seed, name in runs.items()}
-
-
-@dataclass(frozen=True)
-class PilotResult:
-    """A finished pilot, as it was when the plan was frozen."""
-
-    run: str
-    """Its name below `paths.runs`."""
-    row: str
-    seed: int
-    log_ppl: float | None
-    """Log PPL on the development set; None if it is infinite."""
-    data_fingerprint: str | None
-    precision: str
-    """Precision as trained, as in "32-true with TF32"."""
-    code: str
-    """The version of the code that trained it."""
-    versions: Mapping[str, str]
-    """Versions of the packages that can change a result."""
-    hardware: str
-    """The machine that trained it."""
 
 
 @dataclass(frozen=True)
@@ -195,13 +170,14 @@ class Registration:
     """UTC, ISO 8601."""
     code: Code
     command: str
-    pilots: tuple[PilotResult, ...]
     noises: "Mapping[Metric, Noise] | None"
     """By metric, the variances that power was computed with; None if unknown."""
     powers: Mapping[str, float | None]
     """Power for each claim and its assumed effects, by id; None if unknown."""
     effects: Mapping[str, Sequence[float]] | None = None
     """The assumed contrasts of each claim, by id; None in plans of earlier rules."""
+    other: Mapping[str, Any] = field(default_factory=dict)
+    """What files of earlier versions state beside, kept for their hash."""
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -219,11 +195,11 @@ class Registration:
             "time": self.time,
             **self.code._asdict(),
             "command": self.command,
-            "pilots": [dataclasses.asdict(pilot) for pilot in self.pilots],
             "noises": self.noises
             and {metric.value: dataclasses.asdict(noise) for metric, noise in self.noises.items()},
             "powers": dict(self.powers),
             **({} if self.effects is None else {"effects": {key: list(each) for key, each in self.effects.items()}}),
+            **self.other,
             "plan": self.plan.plain(),
         }
 
@@ -245,7 +221,7 @@ def registration_file(runs: Path, name: str) -> Path:
 
 def registration_files(runs: Path, name: str) -> list[Path]:
     """All files of a study that are there."""
-    every = (registration_file(runs, name), _looks_file(runs, name), _pilots_file(runs, name))
+    every = (runs / FOLDER / f"{name}.{suffix}" for suffix in ("json", "looks", "pilots"))
     return [path for path in every if files.is_file(path)]
 
 
@@ -259,18 +235,21 @@ def read_registration(runs: Path, name: str) -> Registration:
     from aiayn.evaluation.decisions import Noise  # and so numpy, which `aiayn train --help` has no use for
 
     path = registration_file(runs, name)
+    kinds: dict[str, Any] = {
+        "noises": dict[Metric, Noise] | None,
+        "powers": dict[str, float | None],
+        "effects": dict[str, list[float]] | None,
+    }
     try:
         content = read_json(path)
-        plan = StudyPlan.read(content["plan"], f"{path}")
-        own = {key: content[key] for key in ("name", "time", "command")}
-        own |= {
-            "noises": _part(path, dict[Metric, Noise] | None, content, "noises"),
-            "powers": _part(path, dict[str, float | None], content, "powers"),
-            "effects": _part(path, dict[str, list[float]] | None, content, "effects"),
+        sha256, plan = content.pop("sha256"), StudyPlan.read(content["plan"], f"{path}")
+        parts: dict[str, Any] = {
+            key: parse_as(kind, json.dumps(content.get(key)), f"{path}: {key}") for key, kind in kinds.items()
         }
-        code = Code(content["commit"], content["dirty"], content["patch"], content["version"])
-        pilots = tuple(PilotResult(**pilot) for pilot in content["pilots"])
-        registration, sha256 = Registration(plan=plan, code=code, pilots=pilots, **own), content.pop("sha256")
+        own: dict[str, Any] = {key: content[key] for key in ("name", "time", "command")}
+        code = Code(*(content[key] for key in Code._fields))
+        other = {key: value for key, value in content.items() if key not in {*own, *kinds, *Code._fields, "plan"}}
+        registration = Registration(plan=plan, code=code, other=other, **own, **parts)
     except FileNotFoundError:
         known = ", ".join(registered_names(runs)) or "none"
         remedy = f"aiayn train sweeps={name} hydra.sweeper.stage=runs writes it"
@@ -282,11 +261,6 @@ def read_registration(runs: Path, name: str) -> Registration:
     if _checksum(content) != sha256:
         raise UserError(f"{path}: has changed since the plan was frozen, sha256 {_checksum(content)}; restore it")
     return registration
-
-
-def _part(path: Path, kind: Any, content: Mapping[str, Any], key: str) -> Any:
-    """A part of a frozen plan, whose absence is that of a value; UserError if it is of another form."""
-    return parse_as(kind, json.dumps(content.get(key)), f"{path}: {key}")
 
 
 @dataclass(frozen=True)
@@ -319,49 +293,24 @@ def _looks_file(runs: Path, name: str) -> Path:
     return runs / FOLDER / f"{name}.looks"
 
 
-def add_pilots(runs: Path, name: str, pilots: Sequence[str]) -> None:
-    """Mark runs, named below `paths.runs`, as pilots of a study.
-
-    Raises:
-        UserError: a run has begun before, or a frozen plan names it: its result would vanish from the tables.
-    """
-    known = pilots_below(runs, name)
-    new = [pilot for pilot in pilots if runs / pilot not in known]
-    planned = {run: study for study in registered_names(runs) for run in read_registration(runs, study).plan.runs}
-    remedy = "pilots must be new runs; state other seeds in hydra.sweeper.pilots.seeds"
-    for pilot in new:
-        if pilot in planned:
-            raise UserError(
-                f"hydra.sweeper.pilots: {runs / pilot} is a planned run of study {planned[pilot]}: {remedy}"
-            )
-        if files.is_file(RunDirectory(runs / pilot).record):
-            raise UserError(f"hydra.sweeper.pilots: {runs / pilot} has begun already: {remedy}")
-    for pilot in new:
-        files.append_line(_pilots_file(runs, name), pilot)
+def source_of_power(runs: Path, plan: StudyPlan) -> Registration | None:
+    """The study beside it whose runs tell the power of a plan; None if there is none, or it is a published one."""
+    name = plan.terms.power_from
+    return None if name is None or name not in registered_names(runs) else read_registration(runs, name)
 
 
-def check_no_pilots(runs: Path, plan: StudyPlan) -> None:
-    """Refuse a plan of runs that are pilots of a study; UserError."""
-    for study, pilots in pilots_of_studies(runs).items():
-        for name, (row, seed) in plan.runs.items():
-            if runs / name in pilots:
-                raise UserError(
-                    f"hydra.sweeper.seeds: seed {seed} of row {row} is a pilot of study {study}, in no table; state "
-                    "other seeds"
-                )
+def leading_studies(runs: Path) -> list[str]:
+    """The studies with a frozen plan, without those that tell the power of another one."""
+    names = registered_names(runs)
+    sources = {read_registration(runs, name).plan.terms.power_from for name in names}
+    return [name for name in names if name not in sources]
 
 
-def pilots_below(runs: Path, name: str | None = None) -> set[Path]:
-    """The directories of the pilots of a study, or of all."""
-    pilots = pilots_of_studies(runs)
-    return pilots.get(name, set()) if name is not None else set().union(*pilots.values())
-
-
-def pilots_of_studies(runs: Path) -> dict[str, set[Path]]:
-    """The directories of the pilots, by study."""
-    found = {path.stem: files.read_text(path) for path in files.listed(runs / FOLDER, "*.pilots")}
-    return {study: {runs / name for name in text.splitlines() if name} for study, text in found.items()}
-
-
-def _pilots_file(runs: Path, name: str) -> Path:
-    return runs / FOLDER / f"{name}.pilots"
+def pilots_of_studies(runs: Path) -> dict[str, set[str]]:
+    """The names of the pilots below `paths.runs`, by study: see `StudyPlan.pilots`, and those in files `*.pilots`."""
+    found = defaultdict[str, set[str]](set)
+    for name in registered_names(runs):
+        found[name].update(read_registration(runs, name).plan.pilots)
+    for path in files.listed(runs / FOLDER, "*.pilots"):
+        found[path.stem].update(filter(None, files.read_text(path).splitlines()))
+    return found

@@ -70,7 +70,7 @@ class SweepLines:
         """Number of jobs: combinations of values, or trials; read once one has begun, and the words are sound."""
         sweeper = self._hydra.sweeper
         if sweeper_of(self._hydra) == REGISTERED_SWEEPER:
-            return len(read_study(sweeper).jobs(sweeper.stage))
+            return len(read_study(sweeper).jobs)
         if sweeper_of(self._hydra) != BASIC_SWEEPER:
             return int(sweeper.trials)
         params = sweeper.get("params") or {}

@@ -1,4 +1,4 @@
-"""Runs the stages of pre-registered studies: pilots, freezing the plan, and runs; other commands get all rows."""
+"""Freezes the plans of pre-registered studies and runs them; other commands than train get all rows."""
 
 import logging
 import os
@@ -25,16 +25,17 @@ from aiayn.config.identity import run_settings
 from aiayn.config.store import SWEEPS
 from aiayn.config.sweep_schema import Stage
 from aiayn.config.third_parties import trial_reason
-from aiayn.costs.plan import Plan
+from aiayn.costs.plan import Plan, plan_run
 from aiayn.errors import UserError
 from aiayn.paper.claims import load_claims
 from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import PREFIX as TABLE3
 from aiayn.reports.comparability import RowSettings, row_setting_differences
 from aiayn.reports.judgement import FEWEST_SEEDS
-from aiayn.reports.power import Evidence, Pilots, budgets, claim_powers, published_evidence
-from aiayn.reports.registered import ANALYSIS, study_rules
+from aiayn.reports.power import POWER_FROM, Evidence, budgets, claim_powers
+from aiayn.reports.registered import ANALYSIS, read_registered, study_rules
 from aiayn.reports.study_plan import StudyCosts, StudyPlanView, frozen_remark
+from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import code_version
 from aiayn.runs.public import public_command
 from aiayn.runs.record import utc_now
@@ -44,10 +45,11 @@ from aiayn.runs.registrations import (
     PlannedRow,
     Registration,
     StudyPlan,
-    add_pilots,
-    check_no_pilots,
+    pilots_of_studies,
     read_registration,
+    registered_names,
     registration_file,
+    source_of_power,
 )
 from aiayn.sweep.jobs import JOBS, checked
 from aiayn.sweep.study import PREFIX, Study, read_study
@@ -84,48 +86,29 @@ def run_study(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigL
         raise UserError(f"sweeps={name}: the name of a study {allowed}; rename the file, or set AIAYN_SWEEP=<name>")
     verb, runs = composed.hydra.job.config_name, Path(composed.paths.runs).expanduser()
     if verb == "train" and study.stage is None:
-        *others, last = Stage
-        known = f"{STAGE}={', '.join(others)} or {last}"
-        raise UserError(f"sweeps={name}: state {known}: pilots come first, and the runs freeze the plan too")
+        raise UserError(f"sweeps={name}: state {STAGE}={Stage.freeze} or {Stage.runs}, which freezes the plan too")
     _check_words(study, arguments)
     rows = {row: compose_row(composed, row, words, arguments, study, loader) for row, words in study.rows.items()}
     HydraConfig.instance().set_config(composed)
     _check_rows(study, rows)
     _check_paper_rows(study, rows)
     os.environ[SWEPT_VARIABLE] = " ".join(dict.fromkeys(key for words in study.rows.values() for key in _keys(words)))
-    if study.stage is None or verb != "train":
-        if verb == "plan":
-            JOBS.get().show = partial(_show_plan, study, name, rows, runs, _command(composed, arguments, Stage.pilots))
-        _launch(launcher, [_words(study, row, arguments) for row in rows])
-        return
-    if study.stage is Stage.pilots:
-        add_pilots(runs, name, [rows[row].names[seed] for row, seed in study.jobs(Stage.pilots)])
+    if verb == "plan":
+        JOBS.get().show = _plan_view(study, name, rows, runs).print  # there is no job
+    elif verb != "train":
+        _launch(launcher, [[*words, *arguments] for words in study.rows.values()])
     else:
-        commands = {stage: _command(composed, arguments, stage) for stage in Stage}
-        freeze(name, plan_of(study, rows), study, runs, commands)
-    if study.stage is Stage.freeze:
-        JOBS.get().show = partial(print, registration_file(runs, name))  # there is no job
-        return
-    _launch(launcher, [[*_words(study, row, arguments), f"seed={seed}"] for row, seed in study.jobs(study.stage)])
-    if study.stage is Stage.runs:
+        freeze(name, plan_of(study, rows), study, runs, shlex.join(["aiayn", "train", *arguments]))
+        if study.stage is Stage.freeze:
+            JOBS.get().show = partial(print, registration_file(runs, name))  # there is no job
+            return
+        _launch(launcher, [[*study.rows[row], *arguments, f"seed={seed}"] for row, seed in study.jobs])
         logger.info("report: aiayn report hypotheses study=%s", name)
-
-
-def _command(composed: DictConfig, arguments: Sequence[str], stage: Stage) -> str:
-    """The command line of a stage."""
-    hydra = list(composed.hydra.overrides.hydra)
-    own = [word for word in hydra if word.startswith(("hydra/", PREFIX)) and not word.startswith(f"{STAGE}=")]
-    words = [*folder_words(hydra), *arguments, *own, f"{STAGE}={stage}"]
-    return shlex.join(["aiayn", "train", *words])
 
 
 def _launch(launcher: Launcher, jobs: Sequence[Sequence[str]]) -> None:
     for returned in launcher.launch(jobs, initial_job_idx=0):
         _ = returned.return_value  # raises the exception of a defect
-
-
-def _words(study: Study, row: str, arguments: Sequence[str]) -> list[str]:
-    return [*study.rows[row], *arguments]
 
 
 def _keys(words: Sequence[str]) -> list[str]:
@@ -161,7 +144,9 @@ class ComposedRow:
     scale: Mapping[str, float]
     """The factors of the scale, by axis."""
     names: Mapping[int, str]
-    """Names of its runs and pilots below `paths.runs`, by seed."""
+    """Names of its runs below `paths.runs`, by seed."""
+    plan: Plan | None
+    """The cost of a run, where that is asked for."""
 
     def as_printed(self, row: str) -> RowSettings:
         """The settings, to be compared with those of a row of Table 3."""
@@ -195,13 +180,14 @@ def compose_row(
     except UserError as error:
         raise UserError(f"row {row}: {error}") from None
     names = {}
-    for seed in (*study.seeds[row], *study.pilots.get(row, ())):
+    for seed in study.seeds[row]:
         job.seed = seed  # the name and the hash follow
         names[seed] = str(job.identity.name)
+    plan = plan_run(config, overrides=[*words, *arguments]) if verb == "plan" else None
     make_absolute(config)
     content = plain(config)
     settings = run_settings(content, fidelity=config.identity.fidelity)
-    return ComposedRow(config.identity.experiment, settings, content["scale"], names)
+    return ComposedRow(config.identity.experiment, settings, content["scale"], names, plan)
 
 
 def _check_rows(study: Study, rows: Mapping[str, ComposedRow]) -> None:
@@ -241,11 +227,7 @@ def plan_of(study: Study, rows: Mapping[str, ComposedRow]) -> StudyPlan:
     """The content that is frozen."""
     return StudyPlan(
         base=study.base,
-        rows={
-            name: PlannedRow(study.rows[name], row.settings, {seed: row.names[seed] for seed in study.seeds[name]})
-            for name, row in rows.items()
-        },
-        pilots={row: {seed: rows[row].names[seed] for seed in seeds} for row, seeds in study.pilots.items()},
+        rows={name: PlannedRow(study.rows[name], row.settings, row.names) for name, row in rows.items()},
         looks=study.looks,
         claims={claim.id: dict(claim.entry) for claim in study.claims},
         analysis=ANALYSIS,
@@ -253,13 +235,18 @@ def plan_of(study: Study, rows: Mapping[str, ComposedRow]) -> StudyPlan:
     )
 
 
-def _evidence(plan: StudyPlan, pilots: Pilots) -> Evidence:
-    """What power is computed with, after all steps and after those of the plan's further budgets."""
-    budgets = [None, *plan.terms.steps]
-    if (folder := plan.terms.power_from) is None:
-        return pilots.evidence(budgets)
-    steps = {name: row.settings["optimization.max_steps"] for name, row in plan.rows.items()}
-    return published_evidence(Path(folder), plan.base, budgets, steps)
+def _unfinished(plan: StudyPlan, runs: Path) -> str:
+    """What the study that tells the power lacks, in a line; empty if it has all runs, or is a published one."""
+    if (source := source_of_power(runs, plan)) is None:
+        return ""
+    planned = read_registered(runs, source.name).planned
+    if not (lacking := sum(each.run is None for each in planned)):
+        return ""
+    words = shlex.join([*folder_words(HydraConfig.get().overrides.hydra), f"{STAGE}={Stage.runs}"])
+    return (
+        f"{POWER_FROM}={source.name}: {lacking} of its {len(planned)} runs have not finished as planned; run "
+        f"{source.command} {words}"
+    )
 
 
 def _few_seeds(study: Study) -> Iterator[str]:
@@ -270,7 +257,7 @@ def _few_seeds(study: Study) -> Iterator[str]:
             yield f"{claim.id} will not be tested: it needs {FEWEST_SEEDS} seeds of each row, {', '.join(few)}"
 
 
-def freeze(name: str, plan: StudyPlan, study: Study, runs: Path, commands: Mapping[Stage, str]) -> Registration:
+def freeze(name: str, plan: StudyPlan, study: Study, runs: Path, command: str) -> None:
     """Freeze a plan, unless it is frozen already; of several commands at once, one writes it.
 
     Args:
@@ -278,13 +265,14 @@ def freeze(name: str, plan: StudyPlan, study: Study, runs: Path, commands: Mappi
         plan: its content.
         study: what it states.
         runs: the folder of runs.
-        commands: the command line of each stage.
+        command: the command line.
 
     Raises:
-        UserError: pilots have not finished, planned runs are pilots, or the frozen plan differs.
+        UserError: the study that tells the power is not there or has not finished, a run is a pilot or would become
+            one, or the frozen plan differs.
     """
     if not files.exists(registration_file(runs, name)):
-        registration = _new_registration(name, plan, study, runs, commands)
+        registration = _new_registration(name, plan, study, runs, command)
         try:
             registration.write(runs)
         except FileExistsError:
@@ -294,7 +282,7 @@ def freeze(name: str, plan: StudyPlan, study: Study, runs: Path, commands: Mappi
             logger.info("frozen: %s, sha256 %s", registration_file(runs, name), sha256)
             for line in _few_seeds(study):
                 logger.warning("%s", line)
-            return registration
+            return
     frozen = read_registration(runs, name)
     if difference := frozen.plan.difference(plan):
         key, there, here = difference
@@ -304,58 +292,50 @@ def freeze(name: str, plan: StudyPlan, study: Study, runs: Path, commands: Mappi
         )
     if frozen.code != code_version():
         logger.warning("the plan was frozen by %s, and this is %s", frozen.code.text, code_version().text)
-    return frozen
 
 
-def _new_registration(
-    name: str, plan: StudyPlan, study: Study, runs: Path, commands: Mapping[Stage, str]
-) -> Registration:
-    """The plan with the results of its pilots; the arguments and errors are those of `freeze`."""
-    check_no_pilots(runs, plan)
-    pilots = Pilots.read(runs, plan.pilots, plan.base)
-    if pilots.unfinished:
-        raise UserError(
-            f"{STAGE}=runs: {len(pilots.unfinished)} of {len(plan.pilot_runs)} pilots have not finished; run "
-            f"{commands[Stage.pilots]}"
-        )
-    evidence = _evidence(plan, pilots)
-    noises, powers = (
-        evidence.noises(None),
-        claim_powers(study.claims, plan.seeds, evidence, study_rules(study.base, study.terms)),
-    )
+def _check_pilots(plan: StudyPlan, runs: Path) -> None:
+    """Refuse claims about runs that are in no table, and pilots that would be taken out of one."""
+    pilots = pilots_of_studies(runs)
+    planned = {study: {*read_registration(runs, study).plan.runs} - pilots[study] for study in registered_names(runs)}
+    kind, others = ("pilot", pilots) if plan.claims else ("planned run", planned)
+    for name, (row, seed) in plan.runs.items():
+        own = f"{PREFIX}seeds: seed {seed} of row {row}"
+        for study in (study for study, found in others.items() if name in found):
+            raise UserError(f"{own} is a {kind} of study {study}; pilots are in no table: state other seeds")
+        if not plan.claims and files.is_file(RunDirectory(runs / name).record):
+            raise UserError(f"{own} has begun already; runs of a study without claims are pilots: state other seeds")
+
+
+def _new_registration(name: str, plan: StudyPlan, study: Study, runs: Path, command: str) -> Registration:
+    """The plan with its power; the arguments and errors are those of `freeze`."""
+    _check_pilots(plan, runs)
+    if lacking := _unfinished(plan, runs):
+        raise UserError(lacking)
+    evidence = Evidence.read(runs, plan)
+    powers = claim_powers(study.claims, plan.seeds, evidence, study_rules(study.base, study.terms))
     return Registration(
         name=name,
         plan=plan,
         time=utc_now(),
         code=code_version(),
-        command=public_command(commands[Stage.runs]),  # the plan is published with its hash
-        pilots=pilots.results(),
-        noises=noises,
+        command=public_command(command),  # the plan is published with its hash
+        noises=evidence.noises(None),
         powers={each.claim.id: each.power for each in powers},
         effects={each.claim.id: each.effects for each in powers},
     )
 
 
-def _show_plan(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: Path, pilots_command: str) -> None:
-    """Print costs, and the power of the study by budget."""
-    plans = {outcome.number: Plan.read(outcome.result) for outcome in JOBS.get().outcomes if outcome.result}
-    costs = [
-        StudyCosts(row, plans[number], len(study.seeds[row]), len(study.pilots.get(row, ())))
-        for number, row in enumerate(rows)
-        if number in plans
-    ]
-    names = {row: {seed: rows[row].names[seed] for seed in seeds} for row, seeds in study.pilots.items()}
-    pilots = Pilots.read(runs, names, study.base)
-    seeds = {row: len(each) for row, each in study.seeds.items()}
+def _plan_view(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: Path) -> StudyPlanView:
+    """The costs, and the power of the study by budget."""
     plan = plan_of(study, rows)
-    evidence, rules = _evidence(plan, pilots), study_rules(study.base, study.terms)
-    StudyPlanView(
-        costs=costs,
-        powers=claim_powers(study.claims, seeds, evidence, rules),
-        budgets=budgets(study.claims, seeds, evidence, rules),
-        evidence=evidence.in_words(None),
+    evidence, rules = Evidence.read(runs, plan), study_rules(study.base, study.terms)
+    return StudyPlanView(
+        costs=[StudyCosts(row, each.plan, len(each.names)) for row, each in rows.items() if each.plan is not None],
+        powers=claim_powers(study.claims, plan.seeds, evidence, rules),
+        budgets=budgets(study.claims, plan.seeds, evidence, rules),
+        evidence=evidence.in_words(None) if study.claims else "",
+        unfinished=_unfinished(plan, runs),
         few_seeds=list(_few_seeds(study)),
-        pilots=pilots,
-        command=pilots_command,
         frozen=frozen_remark(runs, name, plan),
-    ).print()
+    )

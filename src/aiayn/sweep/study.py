@@ -1,4 +1,4 @@
-"""A pre-registered study as its file in sweeps/ states it, checked: rows, seeds, pilots and claims."""
+"""A pre-registered study as its file in sweeps/ states it, checked: rows, seeds and claims."""
 
 import difflib
 import math
@@ -16,12 +16,6 @@ from aiayn.runs.registrations import Floor, StudyTerms
 
 OTHERS = "others"
 """Stands for the rows whose seeds are not stated."""
-
-FIRST_PILOT = 1001
-"""The seed of the first pilot, far from those of runs."""
-
-FEWEST_PILOTS = 2
-"""The fewest pilots of a row: one has no variance."""
 
 PREFIX = "hydra.sweeper."
 
@@ -43,17 +37,15 @@ class Study:
     rows: Mapping[str, tuple[str, ...]]
     """The overrides of each row."""
     seeds: Seeds
-    pilots: Seeds
-    """Seeds of the pilots, for the rows that have some."""
     looks: bool
     """Whether results may be looked at before the end."""
     claims: tuple[Claim, ...]
     terms: StudyTerms
 
-    def jobs(self, stage: Stage) -> list[tuple[str, int]]:
-        """Row and seed of each run of a stage."""
-        seeds = {Stage.pilots: self.pilots, Stage.freeze: {}, Stage.runs: self.seeds}[stage]
-        return [(row, seed) for row in self.rows for seed in seeds.get(row, ())]
+    @property
+    def jobs(self) -> list[tuple[str, int]]:
+        """Row and seed of each run."""
+        return [(row, seed) for row, seeds in self.seeds.items() for seed in seeds]
 
 
 def read_study(sweeper: DictConfig) -> Study:
@@ -67,14 +59,11 @@ def read_study(sweeper: DictConfig) -> Study:
     _check_rows([settings.base], rows, "base")
     if OTHERS in rows:
         raise UserError(f"{PREFIX}rows.{OTHERS}: in seeds this name means all other rows; choose another one")
-    seeds = _seeds(settings.seeds, rows)
-    _check_rows(settings.pilots.rows, rows, "pilots.rows")
     return Study(
         stage=settings.stage,
         base=settings.base,
         rows=rows,
-        seeds=seeds,
-        pilots={row: _pilot_seeds(settings.pilots.seeds, row, seeds[row]) for row in settings.pilots.rows},
+        seeds=_seeds(settings.seeds, rows),
         looks=settings.looks,
         claims=_claims(settings, rows),
         terms=_terms(settings),
@@ -111,31 +100,19 @@ def _seeds(stated: Any, rows: Collection[str]) -> Seeds:
     if missing and OTHERS not in stated:
         raise UserError(f"{PREFIX}seeds: has none for row {missing[0]}; state them, or those of {OTHERS}")
     sources = {row: row if row in stated else OTHERS for row in rows}
-    return {row: _seed_list(stated[name], f"seeds.{name}", first=1) for row, name in sources.items()}
+    return {row: _seed_list(stated[name], f"seeds.{name}") for row, name in sources.items()}
 
 
-def _seed_list(value: Any, key: str, *, first: int) -> tuple[int, ...]:
+def _seed_list(value: Any, key: str) -> tuple[int, ...]:
     """The seeds of a count, or of a list."""
     if not isinstance(value, list):
         check_value(f"{PREFIX}{key}", value, Count)
-        return tuple(range(first, first + value))
+        return tuple(range(1, 1 + value))
     for seed in value:
         check_value(f"{PREFIX}{key}", seed, Seed)
     if not value or len(set(value)) < len(value):
         raise UserError(f"{PREFIX}{key}={value}: state each seed once, at least one")
     return tuple(value)
-
-
-def _pilot_seeds(value: Any, row: str, planned: Collection[int]) -> tuple[int, ...]:
-    seeds = () if isinstance(value, int) and value < 1 else _seed_list(value, "pilots.seeds", first=FIRST_PILOT)
-    if len(seeds) < FEWEST_PILOTS:
-        raise UserError(
-            f"{PREFIX}pilots.seeds={value}: at least {FEWEST_PILOTS} are needed to estimate how seeds differ; "
-            f"for a study without pilots state {PREFIX}pilots.rows=[]"
-        )
-    if shared := sorted({*seeds} & {*planned}):
-        raise UserError(f"{PREFIX}pilots.seeds={value}: seed {shared[0]} is one of row {row}; pilots have other seeds")
-    return seeds
 
 
 def _claims(settings: RegisteredConfig, rows: Collection[str]) -> tuple[Claim, ...]:

@@ -24,7 +24,7 @@ from lab import Runner
 from lab_queue import Job, Lab
 
 STUDY = "tiny_study"
-ROWS = ["hydra.sweeper.pilots.rows=[]", "hydra.sweeper.seeds={base: [7, 5], others: [6]}"]
+ROWS = ["hydra.sweeper.seeds={base: [7, 5], others: [6]}"]
 LONG = ("optimization.max_steps=4000", "optimization.validation_interval=4000", "optimization.checkpoint_interval=4000")
 """Of runs that do not end by themselves in a test."""
 

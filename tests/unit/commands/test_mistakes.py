@@ -54,9 +54,9 @@ MISTAKES = {
     "train -m hydra/launcher=slurm hydra.launcher.partitoin=main": "hydra.launcher.partitoin: no such key; did you mean"
     " hydra.launcher.partition?",
     "train sweeps=own_idea hydra.sweeper.seedz=3": "hydra.sweeper.seedz: no such key; did you mean hydra.sweeper.seed",
-    "train sweeps=own_idea hydra.sweeper.pilots.sedes=3": "hydra.sweeper.pilots.sedes: no such key; did you mean hydra",
-    "train sweeps=own_idea hydra.sweeper.pilots=3": "hydra.sweeper.pilots=3: has no value of its own; state hydra.swee",
-    "train sweeps=own_idea stage=pilots": "stage: no such key; did you mean hydra.sweeper.stage?",
+    "train sweeps=own_idea hydra.sweeper.pilots.seeds=3": "hydra.sweeper.pilots: no such key; choose from hydra.sweepe",
+    "train sweeps=own_idea hydra.sweeper.stage=pilots": "hydra.sweeper.stage: Invalid value 'pilots', expected one of ",
+    "train sweeps=own_idea stage=runs": "stage: no such key; did you mean hydra.sweeper.stage?",
     "train sweeps=own_idea seeds.base=3": "seeds: no such key; did you mean hydra.sweeper.seeds?",
     "plan sweeps=own_idea hydra.sweeper.seeds=0": "hydra.sweeper.seeds=0: state them by row, as in {base: 8, ",
     # computed keys, and folders in which a command writes nothing

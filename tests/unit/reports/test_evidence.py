@@ -7,8 +7,9 @@ import pytest
 
 from aiayn.paper.claims import load_claims
 from aiayn.reports.judgement import STUDY
-from aiayn.reports.power import claim_powers, published_evidence
+from aiayn.reports.power import Evidence, claim_powers
 from aiayn.reports.verdicts import CUT
+from aiayn.runs.registrations import PlannedRow, StudyPlan, StudyTerms
 
 CAPACITY = Path(__file__).parents[3] / "docs" / "results" / "lab" / "capacity"
 BIG, ONE_HEAD = (next(claim for claim in load_claims() if claim.id == name) for name in ("big_is_best", "one_head"))
@@ -17,7 +18,10 @@ BIG, ONE_HEAD = (next(claim for claim in load_claims() if claim.id == name) for 
 @pytest.mark.slow
 def test_rows_count_up_to_their_planned_steps_and_a_share_of_their_effects_is_assumed_if_they_learned() -> None:
     """Base has half of the published steps, beside a budget of as many."""
-    evidence = published_evidence(CAPACITY, "base", [None, 3500], {"base": 3520, "a_h1": 3520})
+    rows = dict.fromkeys(("base", "a_h1"), PlannedRow((), {"optimization.max_steps": 3520}, {}))
+    terms = StudyTerms(steps=(3500,), power_from=str(CAPACITY))
+    plan = StudyPlan("base", rows, looks=False, claims={}, analysis={}, terms=terms)
+    evidence = Evidence.read(Path(), plan)
     planned, half = (evidence.measured[steps].compared(ONE_HEAD.primary[0].metric) for steps in (None, 3500))
     assert (planned["base"], planned["a_h1"]) == (half["base"], half["a_h1"])
     assert planned["c_d1024"] < half["c_d1024"], "its steps are not planned, and all of them count"

@@ -1,9 +1,7 @@
 """The power of a plan follows from what earlier runs tell of it."""
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,37 +9,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from measured_rows import DEVIATION, measured_rows
 
-from aiayn.errors import UserError
 from aiayn.paper.claims import Claim, Metric, read_claim
 from aiayn.reports.judgement import STUDY
 from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.power import (
     Evidence,
-    Pilots,
     budget_grid,
     budgets,
     claim_powers,
     power_grid,
-    published_evidence,
 )
 from aiayn.reports.verdicts import CUT
-from aiayn.runs.record import read_record
-
-MakeRun = Callable[..., Path]
 
 SEEDS = {"base": 8, "mine": 5, "other": 5, "large": 5}
 PAIR = {"better": "mine", "worse": "base", "effect": 0.02}
 LEVELS = {"base": 1.6, "mine": 1.58, "other": 1.7, "large": 1.5}
+BASE_ALONE = {"base": 1.6}
 
 
 def claim(primary: Mapping[str, Any] = PAIR, name: str = "x", **others: Any) -> Claim:
     return read_claim({"id": name, "statement": "X.", "primary": [primary], **others})
 
 
-def evidence(
-    levels: Mapping[str, float] = LEVELS, *, tells_effects: bool = False, deviation: float = DEVIATION
-) -> Evidence:
-    return Evidence("base", {None: measured_rows(levels, deviation=deviation)}, tells_effects)
+def evidence(levels: Mapping[str, float] = BASE_ALONE, *, deviation: float = DEVIATION) -> Evidence:
+    return Evidence("base", {None: measured_rows(levels, deviation=deviation)})
 
 
 def power(found: Evidence, *claims: Claim, seeds: Mapping[str, int] = SEEDS) -> float:
@@ -66,7 +57,7 @@ def test_power_grows_with_seeds_and_effects_and_falls_with_the_variance(
 
 
 def test_the_upper_bound_of_the_variance_is_assumed() -> None:
-    found = evidence()
+    found = evidence(LEVELS)
     (noises, rows) = found.noises(None), found.measured[None]
     assert noises is not None
     noise = rows.by(Metric.ppl).noise
@@ -76,41 +67,39 @@ def test_the_upper_bound_of_the_variance_is_assumed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("primary", "levels", "tells_effects", "effects"),
+    ("primary", "levels", "effects"),
     [
-        (PAIR, LEVELS, False, [-0.02]),
-        (PAIR, {**LEVELS, "mine": 1.5}, False, [-0.02]),
-        (PAIR, {**LEVELS, "mine": 1.5}, True, [-0.1 * CUT]),
-        (PAIR, {**LEVELS, "mine": 1.7}, True, [0.1 * CUT]),  # a difference that was opposite
-        (PAIR, {"base": 1.6, "other": 1.7}, True, [-0.02]),  # a row that was not trained
-        ({"trend": {"mine": 1, "base": 2, "large": 4}, "effect": 0.03}, LEVELS, True, [-0.04 * CUT]),
-        ({"alike": ["mine", "base"], "share_of": ["other", "base"], "effect": 0.2}, LEVELS, True, [-0.025 * CUT] * 2),
-        ({"alike": ["mine", "base"], "share_of": ["other", "base"], "effect": 0.2}, LEVELS, False, [-0.05] * 2),
+        (PAIR, BASE_ALONE, [-0.02]),
+        (PAIR, {**LEVELS, "mine": 1.5}, [-0.1 * CUT]),
+        (PAIR, {**LEVELS, "mine": 1.7}, [0.1 * CUT]),  # a difference that was opposite
+        (PAIR, {"base": 1.6, "other": 1.7}, [-0.02]),  # a row that was not trained
+        ({"trend": {"mine": 1, "base": 2, "large": 4}, "effect": 0.03}, LEVELS, [-0.04 * CUT]),
+        ({"alike": ["mine", "base"], "share_of": ["other", "base"], "effect": 0.2}, LEVELS, [-0.025 * CUT] * 2),
+        ({"alike": ["mine", "base"], "share_of": ["other", "base"], "effect": 0.2}, BASE_ALONE, [-0.05] * 2),
+        ({"alike": ["mine", "base"], "within": 0.1}, BASE_ALONE, [-0.1] * 2),
     ],
 )
-def test_a_share_of_published_differences_is_assumed_and_else_the_stated_ones(
-    primary: dict[str, Any], levels: dict[str, float], tells_effects: bool, effects: list[float]
+def test_a_share_of_measured_differences_is_assumed_and_else_the_stated_ones(
+    primary: dict[str, Any], levels: dict[str, float], effects: list[float]
 ) -> None:
-    found = evidence(levels, tells_effects=tells_effects)
-    (result,) = claim_powers([claim(primary)], SEEDS, found, STUDY)
+    (result,) = claim_powers([claim(primary)], SEEDS, evidence(levels), STUDY)
     assert result.effects == pytest.approx(effects)
 
 
 @pytest.mark.parametrize(("floor", "effect"), [(None, -0.2), (1.3, -0.2), (1.55, -0.05), (1.7, 0.0)])
 def test_stated_effects_end_at_the_floor_of_the_corpus(floor: float | None, effect: float) -> None:
     stated, rules = claim({**PAIR, "effect": 0.2}), replace(STUDY, floor=floor)
-    for levels in ({"base": 1.6}, LEVELS):
-        (result,) = claim_powers([stated], SEEDS, evidence(levels), rules)
-        assert result.effects == pytest.approx((effect,))
-    (published,) = claim_powers([stated], SEEDS, evidence(tells_effects=True), rules)
-    assert published.effects == pytest.approx((-0.02 * CUT,)), "it was reached"
+    (result,) = claim_powers([stated], SEEDS, evidence(), rules)
+    assert result.effects == pytest.approx((effect,))
+    (measured,) = claim_powers([stated], SEEDS, evidence(LEVELS), rules)
+    assert measured.effects == pytest.approx((-0.02 * CUT,)), "it was reached"
 
 
 def test_what_makes_a_verdict_other_than_reproduced_takes_power() -> None:
     """An opposite step of a trend, and a required claim."""
     trend = claim({"trend": {"mine": 1, "base": 2, "large": 4}, "effect": 0.05})
-    assert power(evidence({"mine": 1.7, "base": 1.6, "large": 1.5}, tells_effects=True), trend) > 0.95
-    wavy = evidence({"mine": 1.7, "base": 1.4, "large": 1.5}, tells_effects=True)
+    assert power(evidence({"mine": 1.7, "base": 1.6, "large": 1.5}), trend) > 0.95
+    wavy = evidence({"mine": 1.7, "base": 1.4, "large": 1.5})
     assert power(wavy, trend) < 0.01
     hard, easy = (claim({**PAIR, "effect": effect}, "hard") for effect in (0.001, 0.1))
     for required in (hard, easy):
@@ -120,7 +109,7 @@ def test_what_makes_a_verdict_other_than_reproduced_takes_power() -> None:
 
 def test_without_two_seeds_nothing_is_promised() -> None:
     for rows in (MeasuredRows(None, {}), measured_rows({"base": 1.6}, counts={"base": 1})):
-        found = Evidence("base", {None: rows}, tells_effects=False)
+        found = Evidence("base", {None: rows})
         assert "power is unknown" in found.in_words(None)
         results = claim_powers([claim()], SEEDS, found, STUDY)
         assert results[0].power is None
@@ -129,7 +118,7 @@ def test_without_two_seeds_nothing_is_promised() -> None:
 
 def test_power_is_shown_by_steps_and_seeds_and_too_little_is_named() -> None:
     claims = [claim({**PAIR, "effect": 0.1}, "clear"), claim({**PAIR, "effect": 0.001}, "hopeless")]
-    early = Evidence("base", {500: measured_rows(LEVELS, deviation=0.1), **evidence().measured}, tells_effects=False)
+    early = Evidence("base", {500: measured_rows(BASE_ALONE, deviation=0.1), **evidence().measured})
     clear, hopeless = power_grid(claim_powers(claims, SEEDS, early, STUDY)).groups[0]
     assert (clear[-2:], hopeless[-1]) == (("100%", ""), "under-powered beforehand")
     found = budgets(claims, SEEDS, early, STUDY)
@@ -146,42 +135,3 @@ def test_power_is_shown_by_steps_and_seeds_and_too_little_is_named() -> None:
     for steps in (500, None):
         powers = [each.powers[0].power or 0.0 for each in found if each.steps == steps and each.name != "as planned"]
         assert powers == sorted(powers)
-
-
-def names(*runs: Path) -> dict[int, str]:
-    return {number: str(run.relative_to(run.parents[2])) for number, run in enumerate(runs)}
-
-
-def test_pilots_tell_how_seeds_vary_at_every_budget(tmp_path: Path, make_run: MakeRun) -> None:
-    def curve(seed: int) -> dict[int, float]:
-        return {step: math.exp(2 + (0.1 if step <= 500 else 0.01) * (seed % 7)) for step in range(100, 1100, 100)}
-
-    runs = [make_run("base", seed=seed, curve=curve(seed)) for seed in (1001, 1002, 1003)]
-    planned = {"base": names(*runs) | {9: "table3/base/missing"}}
-    pilots = Pilots.read(tmp_path / "runs", planned, "base")
-    assert pilots.unfinished == ["table3/base/missing"]
-    assert pilots.in_words() == "pilots: 3 of base finished"
-    assert [result.seed for result in pilots.results()] == [1001, 1002, 1003]
-    stated = [math.log(read_record(run / "run.json").scores["dev"].ppl) for run in runs]
-    assert [result.log_ppl for result in pilots.results()] == pytest.approx(stated)
-    found = pilots.evidence([None, 500])
-    assert not found.tells_effects
-    noises = [found.measured[steps].by(Metric.ppl).noise for steps in (500, None)]
-    assert [0.0 if each is None else each.deviation for each in noises] == pytest.approx([0.1, 0.01])
-
-
-def test_pilots_of_two_corpora_are_refused(tmp_path: Path, make_run: MakeRun) -> None:
-    runs = [make_run("base"), make_run("base", seed=2, data_fingerprint="e" * 64)]
-    with pytest.raises(UserError, match=r"data differs, .* rerun the pilots of other data with force=true"):
-        Pilots.read(tmp_path / "runs", {"base": names(*runs)}, "base")
-
-
-def test_an_infinite_perplexity_is_kept_as_none(tmp_path: Path, make_run: MakeRun) -> None:
-    run = make_run("base", nll=math.inf)
-    (result,) = Pilots.read(tmp_path / "runs", {"base": names(run)}, "base").results()
-    assert result.log_ppl is None
-
-
-def test_a_folder_without_a_publication_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"^hydra\.sweeper\.power_from="):
-        published_evidence(tmp_path, "base", [None], {})

@@ -21,7 +21,7 @@ from aiayn.reports.comparison import compare
 from aiayn.reports.comparison_grids import document
 from aiayn.reports.deviations import Deviation, Kind, deviations_of, plan_remarks
 from aiayn.reports.hypotheses import document as hypotheses_document
-from aiayn.reports.power import pilot_result
+from aiayn.reports.power import Evidence
 from aiayn.reports.registered import ANALYSIS, LAST_OF_RULES, RegisteredStudy, read_registered, registration_of
 from aiayn.reports.reported_runs import ReportedRun, finished_run
 from aiayn.reports.verdicts import Verdict
@@ -33,7 +33,6 @@ from aiayn.runs.registrations import (
     Registration,
     StudyPlan,
     StudyTerms,
-    add_pilots,
     read_registration,
     record_look,
     registration_file,
@@ -47,7 +46,7 @@ EARLY, FROZEN, LATE = (f"2026-01-0{day}T00:00:00+00:00" for day in (1, 2, 3))
 
 @dataclass
 class Made:
-    """A study of two rows, and its runs."""
+    """A study of two rows, the pilots of base that told its power, and the runs of both."""
 
     folder: Path
     base: list[Path]
@@ -95,12 +94,18 @@ def study(tmp_path_factory: pytest.TempPathFactory, make_run_in: MakeRun) -> Mad
 
     base, mine = runs("base", range(1, 6), 2.0), runs("d_ls0", range(1, 6), 1.9)
     pilots = runs("base", range(1001, 1004), 2.0, EARLY)
-    rows = {"base": base, "mine": mine}
-    plan = StudyPlan(
-        base="base",
-        rows={row: PlannedRow((row,), settings(each[0]), by_seed(each)) for row, each in rows.items()},
-        pilots={"base": by_seed(pilots)},
-        looks=False,
+    pilot_plan, plan = (
+        StudyPlan(
+            base="base",
+            rows={row: PlannedRow((row,), settings(each[0]), by_seed(each)) for row, each in rows.items()},
+            looks=False,
+            claims={},
+            analysis=ANALYSIS,
+        )
+        for rows in ({"base": pilots}, {"base": base, "mine": mine})
+    )
+    plan = replace(
+        plan,
         claims={
             claim: {"id": claim, "statement": claim, "primary": [comparison]}
             for claim, comparison in {
@@ -108,14 +113,13 @@ def study(tmp_path_factory: pytest.TempPathFactory, make_run_in: MakeRun) -> Mad
                 "hurts": {"better": "base", "worse": "mine", "effect": 0.05},
             }.items()
         },
-        analysis=ANALYSIS,
+        terms=StudyTerms(power_from="pilots"),
     )
-    results = tuple(pilot_result("base", name(run), reported(run)) for run in pilots)
     noises = dict.fromkeys(Metric, Noise(seeds=1e-4, sentences=1e-6))
     powers = {"helps": 0.4, "hurts": 0.9}
     code = Code("a" * 40, dirty=False, patch=None)
-    Registration("study", plan, FROZEN, code, "aiayn train", results, noises, powers).write(folder)
-    (folder / "registrations/study.pilots").write_text("".join(f"{name(run)}\n" for run in pilots))
+    Registration("study", plan, FROZEN, code, "aiayn train", noises, powers).write(folder)
+    Registration("pilots", pilot_plan, EARLY, code, "aiayn train", None, {}).write(folder)
     return Made(folder, base, mine, pilots)
 
 
@@ -191,11 +195,10 @@ def test_a_run_of_another_seed_than_planned_is_changed(made: Made) -> None:
 
 
 def test_a_run_of_another_corpus_is_not_in_the_analysis(made: Made) -> None:
-    for run in made.base:  # most of them, and still not those of the pilots
-        change_record(run, data_fingerprint="e" * 64)
-    texts = made.deviations(Kind.changed)
-    assert len(texts) == 5
-    assert "fingerprint eeeeeeeeeeee, that of the study ffffffffffff" in texts[0]
+    change_record(made.base[0], data_fingerprint="e" * 64)
+    (text,) = made.deviations(Kind.changed)
+    assert "fingerprint eeeeeeeeeeee, that of the study ffffffffffff" in text
+    assert made.read().measured.seeds("base") == 4
 
 
 def test_runs_that_the_plan_does_not_have_are_named_and_not_counted(made: Made, make_run: MakeRun) -> None:
@@ -230,35 +233,10 @@ def test_an_earlier_attempt_by_other_code_is_named(made: Made) -> None:
     assert text.startswith(f"commit bbbbbbbbbbbb: {name(made.mine[1])}; ")
 
 
-def test_another_precision_than_that_of_the_pilots_is_named(made: Made) -> None:
-    for run in made.mine:
-        change_record(run, precision="bf16-mixed")
-    assert made.deviations(Kind.precision) == ["bf16-mixed: 5 runs; pilots trained in 32-true"]
-
-
-def test_pilots_that_have_changed_or_are_gone_or_were_added_are_named(made: Made) -> None:
-    record = read_record(made.pilots[0] / "run.json")
-    change_record(made.pilots[0], scores={"dev": replace(record.scores["dev"], ppl=9.0)})
-    remove(made.pilots[1])
-    add_pilots(made.folder, "study", ["table3/base/another"])
-    first, second, third = made.deviations(Kind.pilots)
-    assert first.startswith(f"{name(made.pilots[0])}: log PPL {math.log(9.0)}, ")
-    assert second == f"{name(made.pilots[1])} is no longer a finished run"
-    assert third == "not in the plan: table3/base/another"
-
-
-def test_pilots_by_other_code_than_that_of_the_plan_are_named(made: Made) -> None:
-    pilots = read_registration(made.folder, "study").pilots
-    change_registration(made.folder, pilots=(replace(pilots[0], code="commit bbb"), *pilots[1:]))
-    plan = "the plan was frozen by commit aaaaaaaaaaaa"
-    assert made.deviations(Kind.code) == [f"commit bbb: pilots {pilots[0].run}; {plan}"]
-
-
-def test_a_pilot_is_kept_with_the_code_of_all_its_attempts(made: Made) -> None:
-    record = read_record(made.pilots[0] / "run.json")
-    change_record(made.pilots[0], earlier=[replace(record.origin, commit="b" * 40)])
-    pilot = pilot_result("base", name(made.pilots[0]), reported(made.pilots[0]))
-    assert pilot.code == "commit bbbbbbbbbbbb, commit aaaaaaaaaaaa"
+def test_another_precision_than_that_of_most_runs_is_named(made: Made) -> None:
+    change_record(made.mine[0], precision="bf16-mixed")
+    stated = f"bf16-mixed: {name(made.mine[0])}; most runs trained in 32-true"
+    assert made.deviations(Kind.precision) == [stated]
 
 
 def test_runs_that_were_trained_anew_are_named(made: Made) -> None:
@@ -277,23 +255,16 @@ def test_other_rules_than_those_of_the_plan_are_named(made: Made) -> None:
     }
 
 
-@pytest.mark.parametrize("has_pilots", [True, False])
-def test_other_packages_and_machines_are_a_line_each(made: Made, has_pilots: bool) -> None:
+def test_other_packages_and_machines_are_a_line_each(made: Made) -> None:
     old = {"versions": {"torch": "1", "python": "3.13", "aiayn": "1"}, "hardware": {"processor": "AMD", "threads": 2}}
     for run in (*made.base, *made.mine):
         change_record(run, **old)
     for run in made.mine[:2]:
         change_record(run, versions={"torch": "2", "python": "3.13", "aiayn": "2"}, hardware={"gpus": ["H100"]})
-    if has_pilots:
-        for run in made.pilots:
-            change_record(run, **old)
-        pilots = tuple(pilot_result("base", name(run), reported(run)) for run in made.pilots)
-        change_registration(made.folder, pilots=pilots)
-    whose = "pilots" if has_pilots else "most runs"
     found = deviations_of(made.read())
     assert [(each.kind, each.text) for each in found] == [
-        (Kind.packages, f"2 runs with torch 2, {whose} with 1"),
-        (Kind.hardware, f"2 runs with machine H100, {whose} with AMD"),
+        (Kind.packages, "2 runs with torch 2, most runs with 1"),
+        (Kind.hardware, "2 runs with machine H100, most runs with AMD"),
     ]
 
 
@@ -304,15 +275,67 @@ def test_pilots_of_another_study_with_a_rows_settings_are_named(made: Made, make
 
 
 def test_reports_say_how_many_pilots_they_leave_out(made: Made) -> None:
-    assert list(pilots_left_out(made.folder)) == ["3 finished pilots of study study left out"]
+    assert list(pilots_left_out(made.folder)) == ["3 finished pilots of study pilots left out"]
     remove(made.pilots[0])
     remove(made.pilots[1])
-    assert list(pilots_left_out(made.folder)) == ["1 finished pilot of study study left out"]
+    assert list(pilots_left_out(made.folder)) == ["1 finished pilot of study pilots left out"]
     only = OnlyComparedConfig(**dict.fromkeys(("scale", "data", "like", "sweep", "experiment")))
     remarks = document(compare(made.folder, only)).remarks
-    assert "1 finished pilot of study study left out" in remarks
+    assert "1 finished pilot of study pilots left out" in remarks
     remove(made.pilots[2])
     assert list(pilots_left_out(made.folder)) == []
+
+
+def test_pilots_are_in_the_reports_of_their_own_study_alone(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert seeds_in_table3([])["base"] == seeds_in_table3(["study=study"])["base"] == [1, 2, 3, 4, 5]
+    assert seeds_in_table3(["study=pilots"]) == {"base": [1001, 1002, 1003]}
+    assert main(["report", "hypotheses", "study=pilots", "output=pilots.json"]) == 0
+    content = json.loads(Path("pilots.json").read_text())
+    assert content["rows"]["base"]["seeds"] == {"planned": [1001, 1002, 1003], "in": [1001, 1002, 1003]}
+    assert (content["claims"], content["is_complete"]) == ([], True)
+
+
+def test_pilots_tell_how_seeds_vary_at_every_budget(made: Made) -> None:
+    for run in made.pilots:
+        seed = read_record(run / "run.json").seed % 7
+        curve = {step: math.exp(2 + (0.1 if step <= 500 else 0.01) * seed) for step in range(100, 1100, 100)}
+        lines = (json.dumps({"step": step, "val/ppl": ppl}) for step, ppl in curve.items())
+        (run / "metrics.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    plan = made.read().registration.plan
+    found = Evidence.read(made.folder, replace(plan, terms=replace(plan.terms, steps=(500,))))
+    noises = [found.measured[steps].by(Metric.ppl).noise for steps in (500, None)]
+    assert [0.0 if each is None else each.deviation for each in noises] == pytest.approx([0.1, 0.01])
+
+
+@pytest.mark.parametrize("source", ["nowhere", ".", "a-file"])
+def test_power_from_neither_a_study_nor_a_publication_is_refused_in_one_line(
+    made: Made, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a-file").touch()
+    plan = replace(made.read().registration.plan, terms=StudyTerms(power_from=source))
+    with pytest.raises(UserError, match=rf"^hydra\.sweeper\.power_from={source}: n") as refused:
+        Evidence.read(made.folder, plan)
+    assert ("(there are: pilots, study), nor the folder of a publi" in str(refused.value)) == (source == "nowhere")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_name_is_that_of_a_study_before_that_of_a_folder(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A publication of the study, in a folder of the pilots' name, has the pilots too and tells of the study alone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["report", "hypotheses", "study=study", "publish=pilots"]) == 0
+    plan = made.read().registration.plan
+    rows = {}
+    for source in ("pilots", "~/pilots"):
+        found = Evidence.read(made.folder, replace(plan, terms=StudyTerms(power_from=source))).measured[None]
+        rows[source] = {row: found.seeds(row) for row in found.places}
+    assert rows == {"pilots": {"base": 3}, "~/pilots": {"base": 5, "mine": 5}}
 
 
 def test_looks_are_listed(made: Made) -> None:
@@ -406,7 +429,9 @@ def test_the_study_of_some_runs_is_found(made: Made, make_run: MakeRun) -> None:
     assert study is not None
     assert study.name == "study"
     assert registration_of([make_run("d_ls02")], made.folder) is None
-    assert registration_of(made.pilots, made.folder) is None
+    pilots = registration_of(made.pilots, made.folder)
+    assert pilots is not None
+    assert pilots.name == "pilots"
 
 
 def test_pilots_are_no_results(made: Made) -> None:
@@ -479,7 +504,7 @@ def test_machines_with_a_processor_of_the_plan_are_no_deviation(made: Made) -> N
             change_record(run, hardware={"processor": processor, "threads": 1})
     assert made.deviations(Kind.hardware)
     plan = read_registration(made.folder, "study").plan
-    change_registration(made.folder, plan=replace(plan, terms=StudyTerms(processors=("AMD EPYC",))))
+    change_registration(made.folder, plan=replace(plan, terms=replace(plan.terms, processors=("AMD EPYC",))))
     assert made.deviations(Kind.hardware) == []
 
 

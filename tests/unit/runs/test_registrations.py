@@ -1,5 +1,6 @@
 """A frozen plan is written once, read as it was, and equal exactly to plans of the same content."""
 
+import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -18,18 +19,17 @@ from aiayn.paper.claims import Metric
 from aiayn.runs.provenance import Code
 from aiayn.runs.registrations import (
     Floor,
-    PilotResult,
     PlannedRow,
     Registration,
     StudyPlan,
     StudyTerms,
-    add_pilots,
-    check_no_pilots,
-    pilots_below,
+    leading_studies,
+    pilots_of_studies,
     read_looks,
     read_registration,
     record_look,
     registration_file,
+    source_of_power,
 )
 
 PLAN = StudyPlan(
@@ -38,7 +38,6 @@ PLAN = StudyPlan(
         "base": PlannedRow(("experiment=table3/base",), {"model.d_ff": 32, "fidelity": "paper"}, {1: "a-1", 2: "a-2"}),
         "mine": PlannedRow(("experiment=mine",), {"model.d_ff": 64, "fidelity": "paper"}, {1: "b-1"}),
     },
-    pilots={"base": {1001: "a-1001", 1002: "a-1002"}},
     looks=False,
     claims={"helps": {"id": "helps", "primary": [{"better": "mine", "worse": "base", "effect": 0.03}]}},
     analysis={"level": 0.025},
@@ -51,7 +50,6 @@ REGISTRATION = Registration(
     time="2026-01-01T00:00:00+00:00",
     code=Code("0123456789ab", dirty=True, patch="ba9876543210"),
     command="aiayn train",
-    pilots=(PilotResult("a-1001", "base", 1001, 1.5, "f" * 64, "32-true", "commit 01", {"torch": "2.13.0"}, "AMD"),),
     noises={Metric.ppl: Noise(seeds=0.1, sentences=0.2)},
     powers={"helps": 0.5},
     effects={"helps": [-0.03]},
@@ -182,37 +180,35 @@ def test_looks_of_several_processes_are_all_kept(tmp_path: Path) -> None:
     assert all(look.time for look in looks)
 
 
-def test_pilots_are_marked_once_and_by_study(tmp_path: Path) -> None:
-    add_pilots(tmp_path, "one", ["a/b/c"])
-    add_pilots(tmp_path, "one", ["a/b/c", "a/b/d"])
-    add_pilots(tmp_path, "two", ["a/b/e"])
-    assert pilots_below(tmp_path, "one") == {tmp_path / "a/b/c", tmp_path / "a/b/d"}
-    assert pilots_below(tmp_path) == {tmp_path / f"a/b/{name}" for name in "cde"}
-    assert (tmp_path / "registrations/one.pilots").read_text() == "a/b/c\na/b/d\n"
+def test_pilots_are_the_runs_of_plans_without_claims_and_those_named_by_earlier_rules(tmp_path: Path) -> None:
+    earlier = replace(PLAN, other={"pilots": {"base": {"1001": "c-1", "1002": "c-2"}}})
+    replace(REGISTRATION, name="earlier", plan=earlier).write(tmp_path)
+    replace(REGISTRATION, name="pilots", plan=replace(PLAN, claims={})).write(tmp_path)
+    (tmp_path / "registrations/earlier.pilots").write_text("c-1\nc-3\n")
+    (tmp_path / "registrations/lost.pilots").write_text("c-4\n")
+    assert pilots_of_studies(tmp_path) == {
+        "earlier": {"c-1", "c-2", "c-3"},
+        "pilots": {"a-1", "a-2", "b-1"},
+        "lost": {"c-4"},
+    }
 
 
-def test_a_run_that_has_begun_becomes_no_pilot(tmp_path: Path) -> None:
-    add_pilots(tmp_path, "one", ["a/b/c"])
-    for name in "cd":
-        (tmp_path / f"a/b/{name}").mkdir(parents=True)
-        (tmp_path / f"a/b/{name}/run.json").touch()
-    add_pilots(tmp_path, "one", ["a/b/c"])  # named before it began
-    for study, pilots in {"one": ["a/b/c", "a/b/d"], "two": ["a/b/c"]}.items():
-        with pytest.raises(UserError, match=rf"^hydra\.sweeper\.pilots: .*{pilots[-1]} has begun already: ") as refused:
-            add_pilots(tmp_path, study, pilots)
-        assert "\n" not in str(refused.value)
-    assert pilots_below(tmp_path) == {tmp_path / "a/b/c"}
-
-
-def test_a_planned_run_becomes_no_pilot_and_a_pilot_is_not_planned(tmp_path: Path) -> None:
+def test_a_study_that_tells_the_power_of_another_one_is_found_by_its_name(tmp_path: Path) -> None:
+    study = replace(PLAN, terms=StudyTerms(power_from="pilots"))
     REGISTRATION.write(tmp_path)
-    with pytest.raises(UserError, match="b-1 is a planned run of study study"):
-        add_pilots(tmp_path, "junk", ["c-1", "b-1"])
-    assert pilots_below(tmp_path) == set()
-    add_pilots(tmp_path, "other", ["c-1"])
-    check_no_pilots(tmp_path, PLAN)
-    with pytest.raises(UserError, match="seed 1 of row mine is a pilot of study other"):
-        check_no_pilots(tmp_path, replace(PLAN, rows={"mine": PlannedRow((), {}, {1: "c-1"})}))
+    assert source_of_power(tmp_path, study) is source_of_power(tmp_path, PLAN) is None
+    for name, plan in {"pilots": replace(PLAN, claims={}), "told": study}.items():
+        replace(REGISTRATION, name=name, plan=plan).write(tmp_path)
+    source = source_of_power(tmp_path, study)
+    assert source is not None
+    assert source.name == "pilots"
+    assert leading_studies(tmp_path) == ["study", "told"]
+
+
+@pytest.mark.parametrize("pilots", [[], {"base": "a-1001"}, {"base": {"first": "a-1001"}}])
+def test_pilots_of_another_form_are_refused_in_one_line(pilots: object) -> None:
+    with pytest.raises(UserError, match=r"^plan: pilots[.=:]"):
+        StudyPlan.read(PLAN.plain() | {"pilots": pilots})
 
 
 def test_other_terms_are_another_plan_and_none_stand_in_no_plan() -> None:
@@ -223,6 +219,17 @@ def test_other_terms_are_another_plan_and_none_stand_in_no_plan() -> None:
         StudyPlan.read(replaced(PLAN.plain(), "terms.floor.log_ppl", "0.1"))
 
 
-def test_what_plans_of_other_rules_state_beside_is_kept() -> None:
-    content = PLAN.plain() | {"gates": {"converged": {"largest_fall": 0.01}}}
-    assert StudyPlan.read(content).plain() == content
+def test_what_earlier_files_state_beside_is_kept_with_their_hash(tmp_path: Path) -> None:
+    """The plans that were frozen first by these rules state that they have no pilots, which is no difference."""
+    for name, beside in {"first": {}, "former": {"base": {"1001": "a-1001"}}}.items():
+        plan = PLAN.plain() | {"pilots": beside, "gates": {"converged": {"largest_fall": 0.01}}}
+        content = REGISTRATION.plain() | {"name": name, "pilots": [*beside], "plan": plan}
+        del content["sha256"]
+        sha256 = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        (tmp_path / "registrations").mkdir(exist_ok=True)
+        registration_file(tmp_path, name).write_text(json.dumps({"sha256": sha256, **content}))
+        found = read_registration(tmp_path, name)
+        assert (found.plain(), found.sha256) == ({"sha256": sha256, **content}, sha256)
+        pilots = {key: value for key, value in found.plan.other.items() if key == "pilots"}
+        difference = ("pilots.base.1001", None, "a-1001") if beside else None
+        assert PLAN.difference(replace(PLAN, other=pilots)) == difference

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import DictConfig, OmegaConf
 
-from aiayn.config.sweep_schema import RegisteredConfig, Stage
+from aiayn.config.sweep_schema import RegisteredConfig
 from aiayn.errors import UserError
 from aiayn.paper.claims import Metric, load_claims, read_claim
 from aiayn.runs.registrations import Floor, StudyTerms
@@ -19,7 +19,6 @@ STATED: dict[str, Any] = {
     "base": "base",
     "rows": {"base": ["experiment=table3/base"], "a_h1": ["experiment=table3/a_h1"], "mine": ["model.dropout=0.2"]},
     "seeds": {"base": 4, "others": [3, 5]},
-    "pilots": {"rows": ["base"], "seeds": 3},
     "looks": False,
     "claims": [
         {"paper": "one_head"},
@@ -56,12 +55,10 @@ def study(**changes: Any) -> Study:
     return read_study(sweeper(**changes))
 
 
-def test_seeds_are_counted_from_1_and_those_of_pilots_from_1001() -> None:
+def test_seeds_are_counted_from_1_or_listed() -> None:
     found = study()
     assert found.seeds == {"base": (1, 2, 3, 4), "a_h1": (3, 5), "mine": (3, 5)}
-    assert found.pilots == {"base": (1001, 1002, 1003)}
-    assert found.jobs(Stage.pilots) == [("base", seed) for seed in (1001, 1002, 1003)]
-    assert found.jobs(Stage.runs) == [(row, seed) for row, seeds in found.seeds.items() for seed in seeds]
+    assert found.jobs == [(row, seed) for row, seeds in found.seeds.items() for seed in seeds]
 
 
 def test_claims_of_the_paper_keep_their_effects_and_own_ones_have_the_stated_ones() -> None:
@@ -116,10 +113,6 @@ def comparison(**fields: Any) -> dict[str, Any]:
         ({"seeds__base": [1, 1]}, "seeds.base=[1, 1]: state each seed once"),
         ({"seeds__base": []}, "seeds.base=[]: state each seed once, at least one"),
         ({"seeds__base": "many"}, "seeds.base=many: must be a whole number"),
-        ({"pilots__rows": ["none"]}, "pilots.rows=none: no such row"),
-        ({"pilots__seeds": 1}, "pilots.seeds=1: at least 2"),
-        ({"pilots__seeds": -2}, "pilots.seeds=-2: at least 2"),
-        ({"pilots__seeds": [4, 7]}, "pilots.seeds=[4, 7]: seed 4 is one of row base"),
         ({"claims": ["one_head"]}, "claims[0]=one_head: is no claim"),
         ({"claims": [{"paper": "none"}]}, "claims[0].paper=none: no such claim; choose from one_head, "),
         ({"claims": [{"paper": "dropout"}]}, "claims.dropout=d_drop0: no such row"),
@@ -186,16 +179,15 @@ def test_a_mistake_is_one_line_with_its_key(changes: dict[str, Any], complaint: 
 
 def test_a_key_that_the_file_leaves_out_is_named() -> None:
     stated = sweeper()
-    stated.pilots = "???"
-    with pytest.raises(UserError, match=r"hydra\.sweeper\.pilots has no value"):
+    stated.seeds = "???"
+    with pytest.raises(UserError, match=r"hydra\.sweeper\.seeds has no value"):
         read_study(stated)
 
 
 @given(st.dictionaries(st.sampled_from(["base", "a_h1", "mine"]), st.integers(1, 20)), st.integers(1, 20))
 def test_every_row_has_its_own_seeds_or_those_of_the_others(own: dict[str, int], others: int) -> None:
-    found = study(seeds={**own, "others": others}, pilots__rows=[])
+    found = study(seeds={**own, "others": others})
     assert {row: len(seeds) for row, seeds in found.seeds.items()} == {
         row: own.get(row, others) for row in STATED["rows"]
     }
-    assert len(found.jobs(Stage.runs)) == sum(map(len, found.seeds.values()))
-    assert found.jobs(Stage.pilots) == []
+    assert len(found.jobs) == sum(map(len, found.seeds.values()))

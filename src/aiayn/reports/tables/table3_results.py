@@ -109,7 +109,7 @@ def chosen_entries(runs: Path, study: str | None) -> tuple[list[Entry], Register
     Raises:
         UserError: there is no such folder or study.
     """
-    entries = read_results(runs)
+    entries = read_results(runs, with_pilots=study is not None)
     if study is None:
         return entries, None
     found = read_registered(runs, study)

@@ -304,7 +304,7 @@ def order_grid(study: Published) -> Grid:
 def powers(study: Published) -> list[Budget]:
     """The power of new seeds for the claims that were tested, by steps and seeds."""
     claims = [each.claim for each in study.claims[study.steps] if not each.reason]
-    evidence = Evidence("base", dict(sorted(study.ends.items())), tells_effects=True)
+    evidence = Evidence("base", dict(sorted(study.ends.items())))
     plans = {"as run": {row: len(runs) for row, runs in study.curves.items()}} | {
         f"{own} of base, {others} of others": {**dict.fromkeys(study.curves, others), "base": own}
         for own, others in SEEDS

@@ -298,14 +298,15 @@ def write_files(folder: Path) -> None:
     row.with_name("cosine.yaml").write_text("\n\n".join(code_blocks(OWN_IDEAS, "yaml")), encoding="utf-8")
     studies = folder / "my_conf" / "sweeps"
     studies.mkdir()
-    for name, text in zip(("cosine_pilots", "cosine_study"), code_blocks(PREREGISTRATION, "yaml"), strict=True):
-        (studies / f"{name}.yaml").write_text(text, encoding="utf-8")
+    for name, block in zip(("cosine_pilots", "cosine_study"), code_blocks(PREREGISTRATION, "yaml"), strict=True):
+        (studies / f"{name}.yaml").write_text(block, encoding="utf-8")
 
 
 def code_blocks(page: Path, language: str) -> list[str]:
     """The blocks of a language of a Markdown page."""
     text = page.read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    blocks: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return blocks
 
 
 def execute(command: str, folder: Path) -> tuple[int, str]:

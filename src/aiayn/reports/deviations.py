@@ -13,7 +13,7 @@ from aiayn.reports.run_facts import hardware_text, package_versions
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry, read_results
 from aiayn.runs.provenance import Origin
-from aiayn.runs.registrations import FOLDER, HASH_DIGITS, read_looks, source_of_power
+from aiayn.runs.registrations import FOLDER, HASH_DIGITS, read_looks, read_registration, registered_names
 from aiayn.system import files
 
 Facts: TypeAlias = Mapping[str, str]
@@ -110,10 +110,15 @@ def _added(study: RegisteredStudy) -> Iterator[Deviation]:
 
 
 def _added_runs(study: RegisteredStudy) -> Iterator[tuple[str, ReportedRun]]:
-    """Runs of the plan's rows that are in neither the plan nor the study that told its power, with their row."""
-    plan = study.registration.plan
-    source = source_of_power(study.folder, plan)
-    names = {*plan.runs, *plan.pilots, *(source.plan.runs if source else ())}
+    """Runs of the plan's rows that are neither in it nor in the study that told its power, with their row.
+
+    Nor, for a study of pilots, in those whose power it told.
+    """
+    plan, names = study.registration.plan, {*study.registration.plan.pilots}
+    for name in registered_names(study.folder):
+        other = read_registration(study.folder, name).plan
+        if name in (study.name, plan.terms.power_from) or (not plan.claims and other.terms.power_from == study.name):
+            names.update(other.runs)
     known = {(study.folder / name).resolve() for name in names}
     rows = {row: {**planned.settings} for row, planned in plan.rows.items()}
     for entry in read_results(study.folder, with_pilots=True):

@@ -293,12 +293,6 @@ def _looks_file(runs: Path, name: str) -> Path:
     return runs / FOLDER / f"{name}.looks"
 
 
-def source_of_power(runs: Path, plan: StudyPlan) -> Registration | None:
-    """The study beside it whose runs tell the power of a plan; None if there is none, or it is a published one."""
-    name = plan.terms.power_from
-    return None if name is None or name not in registered_names(runs) else read_registration(runs, name)
-
-
 def leading_studies(runs: Path) -> list[str]:
     """The studies with a frozen plan, without those that tell the power of another one."""
     names = registered_names(runs)

@@ -49,7 +49,6 @@ from aiayn.runs.registrations import (
     read_registration,
     registered_names,
     registration_file,
-    source_of_power,
 )
 from aiayn.sweep.jobs import JOBS, checked
 from aiayn.sweep.study import PREFIX, Study, read_study
@@ -237,15 +236,16 @@ def plan_of(study: Study, rows: Mapping[str, ComposedRow]) -> StudyPlan:
 
 def _unfinished(plan: StudyPlan, runs: Path) -> str:
     """What the study that tells the power lacks, in a line; empty if it has all runs, or is a published one."""
-    if (source := source_of_power(runs, plan)) is None:
+    if (source := plan.terms.power_from) is None or source not in registered_names(runs):
         return ""
-    planned = read_registered(runs, source.name).planned
-    if not (lacking := sum(each.run is None for each in planned)):
+    study = read_registered(runs, source)
+    if study.is_complete:
         return ""
+    lacking = len(study.planned) - len(study.finished)
     words = shlex.join([*folder_words(HydraConfig.get().overrides.hydra), f"{STAGE}={Stage.runs}"])
     return (
-        f"{POWER_FROM}={source.name}: {lacking} of its {len(planned)} runs have not finished as planned; run "
-        f"{source.command} {words}"
+        f"{POWER_FROM}={source}: {lacking} of its {len(study.planned)} runs have not finished as planned; run "
+        f"{study.registration.command} {words}"
     )
 
 

@@ -295,7 +295,7 @@ def test_pilots_are_in_the_reports_of_their_own_study_alone(
     assert main(["report", "hypotheses", "study=pilots", "output=pilots.json"]) == 0
     content = json.loads(Path("pilots.json").read_text())
     assert content["rows"]["base"]["seeds"] == {"planned": [1001, 1002, 1003], "in": [1001, 1002, 1003]}
-    assert (content["claims"], content["is_complete"]) == ([], True)
+    assert (content["claims"], content["deviations"], content["is_complete"]) == ([], [], True)
 
 
 def test_pilots_tell_how_seeds_vary_at_every_budget(made: Made) -> None:

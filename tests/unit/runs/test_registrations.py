@@ -29,7 +29,6 @@ from aiayn.runs.registrations import (
     read_registration,
     record_look,
     registration_file,
-    source_of_power,
 )
 
 PLAN = StudyPlan(
@@ -193,16 +192,11 @@ def test_pilots_are_the_runs_of_plans_without_claims_and_those_named_by_earlier_
     }
 
 
-def test_a_study_that_tells_the_power_of_another_one_is_found_by_its_name(tmp_path: Path) -> None:
-    study = replace(PLAN, terms=StudyTerms(power_from="pilots"))
-    REGISTRATION.write(tmp_path)
-    assert source_of_power(tmp_path, study) is source_of_power(tmp_path, PLAN) is None
-    for name, plan in {"pilots": replace(PLAN, claims={}), "told": study}.items():
+def test_a_study_that_tells_the_power_of_another_one_does_not_lead(tmp_path: Path) -> None:
+    told = replace(PLAN, terms=StudyTerms(power_from="pilots"))
+    for name, plan in {"pilots": PLAN, "told": told, "other": PLAN}.items():
         replace(REGISTRATION, name=name, plan=plan).write(tmp_path)
-    source = source_of_power(tmp_path, study)
-    assert source is not None
-    assert source.name == "pilots"
-    assert leading_studies(tmp_path) == ["study", "told"]
+    assert leading_studies(tmp_path) == ["other", "told"]
 
 
 @pytest.mark.parametrize("pilots", [[], {"base": "a-1001"}, {"base": {"first": "a-1001"}}])

@@ -101,13 +101,19 @@ def test_a_published_study_names_no_folder_of_its_machine(copied: Path, say: Say
     assert (said.code, said.err) == (2, complaint)
 
 
-def test_the_plan_says_that_it_is_frozen_and_whether_the_file_still_states_it(copied: Path, say: Say) -> None:
+def test_a_plan_says_its_power_what_cannot_be_tested_and_whether_the_file_still_states_what_is_frozen(
+    copied: Path, say: Say
+) -> None:
     frozen = read_registration(copied / "runs", "mine")
     power = frozen.powers["helps"]
     assert power is not None
     begin = f"\nfrozen {frozen.time} by {frozen.code.text}, sha256 {frozen.sha256[:12]}, with power helps {power:.0%}; "
     said = say("plan", *WORDS)
     assert f"{begin}sweeps=mine still states this plan\n" in said.out, said.err
+    assert "3 runs" in said.out
+    assert "Power by budget" in said.out
+    assert "\nstandard deviation between seeds: " in said.out
+    assert "\nhelps will not be tested: it needs 5 seeds of each row, rotary has 1, base has 2\n" in said.out
     said = say("plan", *WORDS, "hydra.sweeper.seeds.others=2")
     assert f"{begin}sweeps=mine has changed: rows.rotary.seeds is [1] in the frozen plan, and [1, 2] now\n" in said.out
     frozen_file = copied / "runs/registrations/mine.json"
@@ -126,9 +132,9 @@ def test_the_recorded_commands_are_those_of_single_runs(copied: Path, say: Say) 
     assert say(*words).code == 0, "one finished run, and no stage of the study"
 
 
-def test_the_same_command_repeats_nothing(copied: Path, say: Say) -> None:
+def test_the_same_command_repeats_nothing_nor_do_words_that_change_no_result(copied: Path, say: Say) -> None:
     before = {path: path.read_bytes() for path in (copied / "runs").rglob("*.json")}
-    said = say("train", *WORDS, RUNS)
+    said = say("train", *WORDS, "trainer.log_every_n_steps=2", "cost.currency=EUR", RUNS)
     assert said.code == 0, said.err
     assert said.out.endswith("\n3 finished\n")
     assert {path: path.read_bytes() for path in (copied / "runs").rglob("*.json")} == before
@@ -149,11 +155,6 @@ def test_a_plan_that_differs_from_the_frozen_one_is_refused(copied: Path, say: S
     assert len(names(copied)) == 5
 
 
-def test_words_that_change_no_result_are_no_other_plan(copied: Path, say: Say) -> None:
-    said = say("train", *WORDS, "trainer.log_every_n_steps=2", "cost.currency=EUR", RUNS)
-    assert said.code == 0, said.err
-
-
 def test_a_look_before_the_end_is_recorded_and_listed(copied: Path, say: Say) -> None:
     (missing,) = (copied / "runs").glob("table3/base/demo-seed2-*")
     shutil.rmtree(missing)
@@ -169,33 +170,6 @@ def test_a_look_before_the_end_is_recorded_and_listed(copied: Path, say: Say) ->
     assert content["is_complete"]
     kinds = [deviation["kind"] for deviation in content["deviations"]]
     assert [kind for kind in kinds if kind != "code"] == ["look", "look"], "the checkout may change meanwhile"
-
-
-def test_looks_that_the_plan_allows_are_recorded_and_no_deviation(tmp_path: Path, say: Say) -> None:
-    write_study(tmp_path, STUDY.replace("looks: false", "looks: true"))
-    assert say("train", *WORDS, RUNS).code == 0
-    (missing,) = (tmp_path / "runs").glob("table3/base/demo-seed2-*")
-    shutil.rmtree(missing)
-    kinds = [deviation["kind"] for deviation in reported(say)["deviations"]]
-    assert [kind for kind in kinds if kind != "code"] == ["missing"], "the checkout may change meanwhile"
-    shown = say("report", "hypotheses", "study=mine")
-    assert "allowed; 2 recorded" in shown.out
-
-
-def test_a_further_seed_is_a_deviation_and_not_in_the_analysis(copied: Path, say: Say) -> None:
-    assert say("train", *TINY, *SHORT, "logger=none", "seed=3").code == 0
-    content = reported(say)
-    assert content["deviations"] == [
-        {"kind": "added", "text": "base, seed 3: not in the plan, and not in the analysis"}
-    ]
-    assert content["rows"]["base"]["seeds"]["in"] == [1, 2]
-
-
-def test_pilots_are_in_no_table(copied: Path, say: Say) -> None:
-    (base,) = (copied / "runs").glob("table3/base/demo-seed2-*")
-    assert say("report", "table3", f"only.like={base}", "output=table3.json").code == 0
-    rows = {row["row"]: row for row in json.loads(Path("table3.json").read_text())["rows"]}
-    assert rows["base"]["seeds"] == [1, 2]
 
 
 def test_pilots_take_no_runs_out_of_the_tables(copied: Path, say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,18 +205,6 @@ def test_a_plan_waits_for_the_study_that_tells_its_power(tmp_path: Path, say: Sa
     assert line in planned.out
     assert "power is unknown" in planned.out
     assert not (tmp_path / "runs/registrations/mine.json").exists()
-
-
-def test_a_plan_says_its_power_and_what_cannot_be_tested(copied: Path, say: Say) -> None:
-    said = say("plan", *WORDS)
-    assert said.code == 0, said.err
-    assert "3 runs" in said.out
-    assert "Power by budget" in said.out
-    assert "\nstandard deviation between seeds: " in said.out
-    assert "\nhelps will not be tested: it needs 5 seeds of each row, rotary has 1, base has 2\n" in said.out
-    power = read_registration(copied / "runs", "mine").powers["helps"]
-    assert power is not None
-    assert f"{power:.0%}" in said.out
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,8 @@ class RegisteredStudy:
         rules = self.registration.plan.analysis.get("rules", 1)
         if rules == RULES:
             return None
-        return LAST_OF_RULES.get(rules if isinstance(rules, int) else 0, self.registration.code.text)
+        code = self.registration.code
+        return LAST_OF_RULES.get(rules if isinstance(rules, int) else 0, code.commit or code.text)
 
     @property
     def rules_remark(self) -> str:

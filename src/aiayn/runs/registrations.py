@@ -151,7 +151,7 @@ class StudyPlan:
 
         An empty mapping is a lacking key: plans of the first days of these rules state that they have no pilots.
         """
-        contents = (json.loads(json.dumps(each.plain())) for each in (self, other))
+        contents = (json.loads(json_text(each.plain())) for each in (self, other))
         own, theirs = (flatten({key: value for key, value in each.items() if value != {}}) for each in contents)
         for key in {**own, **theirs}:
             if key not in own or key not in theirs or own[key] != theirs[key]:

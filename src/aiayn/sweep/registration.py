@@ -176,13 +176,13 @@ def compose_row(
             )
         if reason := trial_reason(config.trainer):
             raise UserError(f"{reason}: makes trials, which are in no report; leave it out")
+        plan = plan_run(config, overrides=[*words, *arguments]) if verb == "plan" else None
     except UserError as error:
         raise UserError(f"row {row}: {error}") from None
     names = {}
     for seed in study.seeds[row]:
         job.seed = seed  # the name and the hash follow
         names[seed] = str(job.identity.name)
-    plan = plan_run(config, overrides=[*words, *arguments]) if verb == "plan" else None
     make_absolute(config)
     content = plain(config)
     settings = run_settings(content, fidelity=config.identity.fidelity)

@@ -23,9 +23,9 @@ from aiayn.reports.deviations import Deviation, Kind, deviations_of, plan_remark
 from aiayn.reports.hypotheses import document as hypotheses_document
 from aiayn.reports.power import Evidence
 from aiayn.reports.registered import ANALYSIS, LAST_OF_RULES, RegisteredStudy, read_registered, registration_of
-from aiayn.reports.reported_runs import ReportedRun, finished_run
+from aiayn.reports.reported_runs import finished_run
 from aiayn.reports.verdicts import Verdict
-from aiayn.runs.ledger import pilots_left_out, read_results
+from aiayn.runs.ledger import pilots_left_out
 from aiayn.runs.provenance import Code
 from aiayn.runs.record import Status, read_record
 from aiayn.runs.registrations import (
@@ -123,22 +123,14 @@ def study(tmp_path_factory: pytest.TempPathFactory, make_run_in: MakeRun) -> Mad
     return Made(folder, base, mine, pilots)
 
 
-def by_seed_path(runs: list[Path]) -> dict[int, Path]:
-    return {read_record(run / "run.json").seed: run for run in runs}
-
-
 def by_seed(runs: list[Path]) -> dict[int, str]:
-    return {seed: name(run) for seed, run in by_seed_path(runs).items()}
-
-
-def reported(run: Path) -> ReportedRun:
-    found = finished_run(run)
-    assert found is not None
-    return found
+    return {read_record(run / "run.json").seed: name(run) for run in runs}
 
 
 def settings(run: Path) -> dict[str, Any]:
-    return reported(run).settings
+    found = finished_run(run)
+    assert found is not None
+    return found.settings
 
 
 def change_record(run: Path, **fields: Any) -> None:
@@ -151,11 +143,11 @@ def change_config(run: Path, change: Callable[[dict[str, Any]], None]) -> None:
     (run / "config.yaml").write_text(yaml.safe_dump(content))
 
 
-def change_registration(folder: Path, **fields: Any) -> None:
-    """Write the frozen plan with other facts, as if it had been frozen so."""
-    changed = replace(read_registration(folder, "study"), **fields)
+def change_plan(folder: Path, **fields: Any) -> None:
+    """Write the plan with other content, as if it had been frozen so."""
+    registration = read_registration(folder, "study")
     registration_file(folder, "study").unlink()
-    changed.write(folder)
+    replace(registration, plan=replace(registration.plan, **fields)).write(folder)
 
 
 def remove(run: Path) -> None:
@@ -182,23 +174,57 @@ def test_no_claim_is_tested_before_its_runs_are_in(made: Made) -> None:
     assert deviations_of(study) == (Deviation(Kind.missing, "mine, seeds 1, 3: not begun"),)
 
 
-def test_a_run_of_another_configuration_is_not_in_the_analysis(made: Made) -> None:
-    change_config(made.mine[0], lambda content: content["model"].update(d_ff=7))
-    (text,) = made.deviations(Kind.changed)
-    assert text.startswith(f"{name(made.mine[0])}: model.d_ff is 7, planned ")
-    assert made.read().measured.seeds("mine") == 4
+OTHER_COMMIT = "b" * 40
+CHANGES: dict[str, tuple[Callable[[Path], None], Kind, str]] = {
+    "configuration": (
+        lambda run: change_config(run, lambda content: content["model"].update(d_ff=7)),
+        Kind.changed,
+        "RUN: model.d_ff is 7, planned ",
+    ),
+    "seed": (
+        lambda run: change_config(run, lambda content: content.update(seed=7)),
+        Kind.changed,
+        "RUN: seed is 7, planned 1",
+    ),
+    "corpus": (
+        partial(change_record, data_fingerprint="e" * 64),
+        Kind.changed,
+        "RUN: its corpus has the fingerprint eeeeeeeeeeee, that of the study ffffffffffff",
+    ),
+    "early": (partial(change_record, started=EARLY), Kind.early, "begun before the plan was frozen: RUN"),
+    "repeated": (partial(change_record, repeats=2), Kind.repeated, "RUN: trained anew 2 times after it had finished"),
+    "code": (
+        partial(change_record, commit=OTHER_COMMIT),
+        Kind.code,
+        "commit bbbbbbbbbbbb: RUN; the plan was frozen by commit aaaaaaaaaaaa",
+    ),
+    "uncommitted": (
+        partial(change_record, dirty=True, patch="c" * 12),
+        Kind.code,
+        "commit aaaaaaaaaaaa with uncommitted changes cccccccccccc: RUN; ",
+    ),
+    "attempt": (
+        lambda run: change_record(run, earlier=[replace(read_record(run / "run.json").origin, commit=OTHER_COMMIT)]),
+        Kind.code,
+        "commit bbbbbbbbbbbb: RUN; ",
+    ),
+    "precision": (
+        partial(change_record, precision="bf16-mixed"),
+        Kind.precision,
+        "bf16-mixed: RUN; most runs trained in 32-true",
+    ),
+}
 
 
-def test_a_run_of_another_seed_than_planned_is_changed(made: Made) -> None:
-    change_config(made.mine[0], lambda content: content.update(seed=7))
-    assert made.deviations(Kind.changed) == [f"{name(made.mine[0])}: seed is 7, planned 1"]
-
-
-def test_a_run_of_another_corpus_is_not_in_the_analysis(made: Made) -> None:
-    change_record(made.base[0], data_fingerprint="e" * 64)
-    (text,) = made.deviations(Kind.changed)
-    assert "fingerprint eeeeeeeeeeee, that of the study ffffffffffff" in text
-    assert made.read().measured.seeds("base") == 4
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_run_unlike_the_plan_is_named_and_not_in_the_analysis_if_its_result_is_another_one(
+    made: Made, change: str
+) -> None:
+    run, (make, kind, text) = made.mine[0], CHANGES[change]
+    make(run)
+    (found,) = made.deviations(kind)
+    assert found.startswith(text.replace("RUN", name(run)))
+    assert made.read().measured.seeds("mine") == (4 if kind is Kind.changed else 5)
 
 
 def test_runs_that_the_plan_does_not_have_are_named_and_not_counted(made: Made, make_run: MakeRun) -> None:
@@ -208,46 +234,9 @@ def test_runs_that_the_plan_does_not_have_are_named_and_not_counted(made: Made, 
     assert made.read().measured.seeds("base") == 5
 
 
-def test_runs_begun_before_the_plan_was_frozen_are_named(made: Made) -> None:
-    change_record(made.base[0], started=EARLY)
-    assert made.deviations(Kind.early) == [f"begun before the plan was frozen: {name(made.base[0])}"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
-        ({"commit": "b" * 40}, "commit bbbbbbbbbbbb"),
-        ({"dirty": True, "patch": "c" * 12}, "commit aaaaaaaaaaaa with uncommitted changes cccccccccccc"),
-    ],
-)
-def test_other_code_than_that_of_the_plan_is_named(made: Made, changes: dict[str, Any], code: str) -> None:
-    change_record(made.mine[1], **changes)
-    plan = "the plan was frozen by commit aaaaaaaaaaaa"
-    assert made.deviations(Kind.code) == [f"{code}: {name(made.mine[1])}; {plan}"]
-
-
-def test_an_earlier_attempt_by_other_code_is_named(made: Made) -> None:
-    record = read_record(made.mine[1] / "run.json")
-    change_record(made.mine[1], earlier=[replace(record.origin, commit="b" * 40)])
-    (text,) = made.deviations(Kind.code)
-    assert text.startswith(f"commit bbbbbbbbbbbb: {name(made.mine[1])}; ")
-
-
-def test_another_precision_than_that_of_most_runs_is_named(made: Made) -> None:
-    change_record(made.mine[0], precision="bf16-mixed")
-    stated = f"bf16-mixed: {name(made.mine[0])}; most runs trained in 32-true"
-    assert made.deviations(Kind.precision) == [stated]
-
-
-def test_runs_that_were_trained_anew_are_named(made: Made) -> None:
-    change_record(made.mine[1], repeats=2)
-    assert made.deviations(Kind.repeated) == [f"{name(made.mine[1])}: trained anew 2 times after it had finished"]
-
-
 def test_other_rules_than_those_of_the_plan_are_named(made: Made) -> None:
-    plan = read_registration(made.folder, "study").plan
     without = {key: value for key, value in ANALYSIS.items() if key != "variance_bound"}
-    change_registration(made.folder, plan=replace(plan, analysis={**without, "one_sided_level": 0.2, "old": 1}))
+    change_plan(made.folder, analysis={**without, "one_sided_level": 0.2, "old": 1})
     assert set(made.deviations(Kind.analysis)) == {
         f"one_sided_level is {ANALYSIS['one_sided_level']} in this code, planned 0.2",
         f"variance_bound is {ANALYSIS['variance_bound']} in this code, planned not stated",
@@ -338,10 +327,14 @@ def test_a_name_is_that_of_a_study_before_that_of_a_folder(
     assert rows == {"pilots": {"base": 3}, "~/pilots": {"base": 5, "mine": 5}}
 
 
-def test_looks_are_listed(made: Made) -> None:
+def test_looks_are_listed_and_no_deviation_if_the_plan_allows_them(made: Made) -> None:
     record_look(made.folder, "study", 3)
     (text,) = made.deviations(Kind.look)
     assert text.endswith("with 3 of 10 runs")
+    change_plan(made.folder, looks=True)
+    assert made.deviations(Kind.look) == []
+    (plan,) = (grid for grid in hypotheses_document(made.read()).grids if grid.title == "The plan")
+    assert ("looks", "allowed; 1 recorded") in plan.groups[0]
 
 
 @pytest.mark.parametrize("noun", ["hypotheses", "table3"])
@@ -371,7 +364,7 @@ def longer(made: Made, make_run: MakeRun) -> Made:
     runs = [make_run("base", "optimization.max_steps=5000", seed=seed, started=LATE, **ORIGIN) for seed in (7, 8)]
     plan = read_registration(made.folder, "study").plan
     rows = {**plan.rows, "base_long": PlannedRow(("base",), settings(runs[0]), by_seed(runs))}
-    change_registration(made.folder, plan=replace(plan, rows=rows))
+    change_plan(made.folder, rows=rows)
     return made
 
 
@@ -417,7 +410,7 @@ def test_a_table_without_runs_of_its_study_is_refused(
     assert main(["report", "table3", f"only.like={made.base[1]}"]) == 0, "no longer a run of the study"
     plan = read_registration(made.folder, "study").plan
     rows = {**plan.rows, "base": replace(plan.rows["base"], settings=settings(made.base[0]))}
-    change_registration(made.folder, plan=replace(plan, rows=rows))
+    change_plan(made.folder, rows=rows)
     capsys.readouterr()
     assert main(["report", "table3", f"only.like={made.base[1]}"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -429,15 +422,6 @@ def test_the_study_of_some_runs_is_found(made: Made, make_run: MakeRun) -> None:
     assert study is not None
     assert study.name == "study"
     assert registration_of([make_run("d_ls02")], made.folder) is None
-    pilots = registration_of(made.pilots, made.folder)
-    assert pilots is not None
-    assert pilots.name == "pilots"
-
-
-def test_pilots_are_no_results(made: Made) -> None:
-    pilots = {*made.pilots}
-    assert {entry.directory.path for entry in read_results(made.folder)} == {*made.base, *made.mine}
-    assert pilots <= {entry.directory.path for entry in read_results(made.folder, with_pilots=True)}
 
 
 def test_the_plan_is_in_the_remarks_with_its_hash_and_deviations(made: Made) -> None:
@@ -451,34 +435,26 @@ def test_the_plan_is_in_the_remarks_with_its_hash_and_deviations(made: Made) -> 
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("noises", {"ppl": {"seeds": 1.0}}), ("powers", {"helps": "large"}), ("effects", [1.0])]
+    ("change", "complaint"),
+    [
+        ({"noises": {"ppl": {"seeds": 1.0}}}, "noises: "),
+        ({"powers": {"helps": "large"}}, "powers: "),
+        ({"effects": [1.0]}, "effects: "),
+        ({"plan": {"base": [1]}}, r"not a frozen plan of this version \(base is "),
+        ({"plan": {"claims": [1]}}, r"not a frozen plan of this version \(claims is "),
+        ({"plan": {"analysis": [1]}}, r"not a frozen plan of this version \(analysis is "),
+    ],
 )
-def test_facts_of_another_form_are_refused_in_one_line(made: Made, key: str, value: Any) -> None:
-    path = registration_file(made.folder, "study")
-    content = json.loads(path.read_text()) | {key: value}
-    path.write_text(json.dumps(content))
-    with pytest.raises(UserError, match=rf"study\.json: {key}: ") as refused:
-        made.read()
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize("rules", [[], {}, "two", 99])
-def test_a_plan_of_unknown_rules_has_no_verdicts(made: Made, rules: Any) -> None:
-    plan = read_registration(made.folder, "study").plan
-    change_registration(made.folder, plan=replace(plan, analysis={**ANALYSIS, "rules": rules}))
-    study = made.read()
-    assert study.claims == ()
-    assert study.registration.code.text in study.rules_remark
-
-
-@pytest.mark.parametrize("key", ["base", "claims", "analysis"])
-def test_a_plan_of_another_form_is_refused_in_one_line(made: Made, key: str) -> None:
+def test_a_frozen_plan_of_another_form_is_refused_in_one_line(
+    made: Made, change: dict[str, Any], complaint: str
+) -> None:
     path = registration_file(made.folder, "study")
     content = json.loads(path.read_text())
-    content["plan"][key] = [1]
-    path.write_text(json.dumps(content))
-    with pytest.raises(UserError, match=rf"study\.json: not a frozen plan of this version \({key} is "):
+    change = {key: {**content["plan"], **value} if key == "plan" else value for key, value in change.items()}
+    path.write_text(json.dumps(content | change))
+    with pytest.raises(UserError, match=rf"study\.json: {complaint}") as refused:
         made.read()
+    assert "\n" not in str(refused.value)
 
 
 def test_further_budgets_are_shown_beside_and_say_what_holds_there_only(made: Made) -> None:
@@ -488,8 +464,7 @@ def test_further_budgets_are_shown_beside_and_say_what_holds_there_only(made: Ma
         curve = {700: 9.0, 800: 9.0, 900: 6.0, 1000: 6.0, 1100: 6.0}
         lines = (json.dumps({"step": step, "val/ppl": ppl + 0.01 * seed}) for step, ppl in curve.items())
         (run / "metrics.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    plan = read_registration(made.folder, "study").plan
-    change_registration(made.folder, plan=replace(plan, terms=StudyTerms(steps=(800,))))
+    change_plan(made.folder, terms=StudyTerms(steps=(800,)))
     study = made.read()
     assert [claim.verdict for claim in study.claims] == [Verdict.reproduced, Verdict.contradicted]
     assert [claim.verdict for claim in study.claims_at(800)] == [Verdict.contradicted, Verdict.reproduced]
@@ -503,24 +478,22 @@ def test_machines_with_a_processor_of_the_plan_are_no_deviation(made: Made) -> N
         for run in runs:
             change_record(run, hardware={"processor": processor, "threads": 1})
     assert made.deviations(Kind.hardware)
-    plan = read_registration(made.folder, "study").plan
-    change_registration(made.folder, plan=replace(plan, terms=replace(plan.terms, processors=("AMD EPYC",))))
+    change_plan(made.folder, terms=StudyTerms(processors=("AMD EPYC",), power_from="pilots"))
     assert made.deviations(Kind.hardware) == []
 
 
 def test_claims_of_another_form_are_refused_in_one_line(made: Made) -> None:
-    plan = read_registration(made.folder, "study").plan
-    change_registration(made.folder, plan=replace(plan, claims={"helps": {"primary": 3}}))
+    change_plan(made.folder, claims={"helps": {"primary": 3}})
     with pytest.raises(UserError, match=r"study\.json: claims are not of this version"):
         _ = made.read().claims
 
 
-def test_a_plan_of_other_rules_has_no_verdicts_and_names_the_commit_that_has(made: Made) -> None:
-    plan = read_registration(made.folder, "study").plan
-    earlier = {key: value for key, value in ANALYSIS.items() if key != "rules"}
-    change_registration(made.folder, plan=replace(plan, analysis=earlier, other={"gates": {}}))
+@pytest.mark.parametrize("rules", [None, [], {}, "two", 99])
+def test_a_plan_of_other_rules_has_no_verdicts_and_names_the_commit_that_has(made: Made, rules: Any) -> None:
+    """The first rules stated no version."""
+    change_plan(made.folder, analysis={**ANALYSIS, "rules": rules} if rules is not None else {})
     study = made.read()
     assert study.claims == ()
-    assert study.registration.plan.other == {"gates": {}}
     assert deviations_of(study) == ()
-    assert study.last_of_rules == LAST_OF_RULES[1]
+    assert study.last_of_rules == (LAST_OF_RULES[1] if rules is None else "a" * 40)
+    assert f"commit {study.last_of_rules} judges its claims" in study.rules_remark

@@ -76,11 +76,11 @@ def _panel(panel: Panel) -> Iterator[Html]:
     yield _text(LEFT, TOP - 12, panel.title, INK, font_weight="600")
     for value in ticks:
         colour = SOFT if value == 0 else FAINT
-        yield _rule((LEFT, up(value)), (edge, up(value)), stroke=colour)
+        yield _rule(LEFT, up(value), edge, up(value), stroke=colour)
         yield _text(LEFT - 6, up(value) + 4, signed(value, decimals), SOFT, text_anchor="end")
     yield _text(LEFT, bottom + 17, "steps", SOFT)
     for step in panel.steps:
-        yield _rule((across(step), bottom), (across(step), bottom + 4), stroke=SOFT)
+        yield _rule(across(step), bottom, across(step), bottom + 4, stroke=SOFT)
         yield _text(across(step), bottom + 17, f"{step:,}", SOFT, text_anchor="middle")
     heights = _apart([up(line.estimate) for line in panel.lines], LABEL)
     for n, (line, height) in enumerate(zip(panel.lines, heights, strict=True)):
@@ -88,7 +88,7 @@ def _panel(panel: Panel) -> Iterator[Html]:
         path = " ".join(f"{across(step):.1f},{up(value):.1f}" for step, value in line.points)
         style: dict[str, str | float] = {"stroke": colour, "stroke_width": 1.8}
         yield tag("polyline", points=path, fill="none", stroke_dasharray=DASHES[n], stroke_linejoin="round", **style)
-        yield _rule((end, up(line.low)), (end, up(line.high)), **style)
+        yield _rule(end, up(line.low), end, up(line.high), **style)
         yield tag("circle", cx=f"{end:.1f}", cy=f"{up(line.estimate):.1f}", r="3", fill=colour)
         yield _text(edge + 5, height + 4, f"{line.name} {signed(line.estimate, 3)}", colour)
 
@@ -108,8 +108,7 @@ def _apart(places: Sequence[float], distance: float) -> list[float]:
     return moved
 
 
-def _rule(start: tuple[float, float], end: tuple[float, float], **style: str | float) -> Html:
-    (x1, y1), (x2, y2) = start, end
+def _rule(x1: float, y1: float, x2: float, y2: float, **style: str | float) -> Html:
     return tag("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", **style)
 
 

@@ -13,7 +13,7 @@ from aiayn.reports.publication import RUNS, unpacked
 from aiayn.reports.reported_runs import finished_run
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_entry
-from aiayn.runs.registrations import StudyPlan, read_registration, registered_names
+from aiayn.runs.registrations import read_registration, registered_names
 from aiayn.system import files
 
 STUDIES = ("lab_big_pilots", "lab_capacity2", "lab_real_pilot", "lab_big", "lab_overfitting2")
@@ -89,7 +89,7 @@ class Lab:
         published = _published_paces(self.clone / source) if source else {}
         others = max(known.values(), default=0.0)
         paces = {row: known.get(row) or MARGIN * (published.get(row) or others) for row in plan.rows}
-        return {row: pace * _steps(plan, row) for row, pace in paces.items()}
+        return {row: pace * plan.rows[row].settings["optimization.max_steps"] for row, pace in paces.items()}
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -106,17 +106,14 @@ def by_seed(rows: Mapping[str, Mapping[int, str]]) -> Iterator[tuple[str, int, s
     return filter(None, chain.from_iterable(zip_longest(*columns)))
 
 
-def _steps(plan: StudyPlan, row: str) -> int:
-    return int(plan.rows[row].settings["optimization.max_steps"])
-
-
-def _paces(runs: Path, study: str) -> dict[str, float]:
+def _paces(runs: Path, *studies: str) -> dict[str, float]:
     """The most seconds of a step, evaluation included, by row with finished runs."""
-    plan, paces = read_registration(runs, study).plan, dict[str, float]()
-    for name, (row, _) in plan.runs.items():
-        if run := finished_run(runs / name):
-            seconds = run.record.seconds + sum(scores.seconds for scores in run.record.scores.values())
-            paces[row] = max(seconds / _steps(plan, row), paces.get(row, 0.0))
+    paces: dict[str, float] = {}
+    for plan in (read_registration(runs, study).plan for study in studies):
+        for name, (row, _) in plan.runs.items():
+            if run := finished_run(runs / name):
+                seconds = run.record.seconds + sum(scores.seconds for scores in run.record.scores.values())
+                paces[row] = max(seconds / run.record.steps, paces.get(row, 0.0))
     return paces
 
 
@@ -124,5 +121,4 @@ def _paces(runs: Path, study: str) -> dict[str, float]:
 def _published_paces(folder: Path) -> dict[str, float]:
     """The same of published studies."""
     with unpacked(folder, f"power_from={folder}"):
-        studies = registered_names(Path(RUNS))
-        return {row: pace for study in studies for row, pace in _paces(Path(RUNS), study).items()}
+        return _paces(Path(RUNS), *registered_names(Path(RUNS)))

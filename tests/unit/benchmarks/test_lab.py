@@ -174,14 +174,10 @@ def test_runners_share_the_queue_and_a_killed_one_leaves_a_run_to_be_resumed(lab
     assert states(lab) == [State.interrupted, State.interrupted, None]
 
 
-def test_a_run_that_fails_is_listed_and_not_tried_again(
-    finished: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(finished.folder / "runs" / "registrations", tmp_path / "runs" / "registrations")
-    (tmp_path / "clone").mkdir()
-    lab = Lab(tmp_path, [sys.executable, "-c", "raise SystemExit(2)"], tmp_path / "kept", [STUDY])
+def test_a_run_that_fails_is_listed_and_not_tried_again(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    lab.aiayn = [sys.executable, "-c", "raise SystemExit(2)"]
     Runner(lab, cores=1, until=math.inf).work()
     said = capsys.readouterr().out
     assert [said.count(f"started {job.name}") for job in lab.jobs()] == [1, 1, 1]
     assert "0 of 3 runs have finished" in said
-    assert said.count(f"its output is in {tmp_path / 'log'}") == 3
+    assert said.count(f"its output is in {lab.log}") == 3

@@ -27,6 +27,7 @@ SHORT = ("optimization.max_steps=2", "optimization.validation_interval=1", "opti
 WORDS = ("--config-dir", "my_conf", "sweeps=mine", *TINY, *SHORT, "logger=none")
 PILOT_WORDS = [word.replace("sweeps=mine", "sweeps=pilots") for word in WORDS]
 FREEZE, RUNS = "hydra.sweeper.stage=freeze", "hydra.sweeper.stage=runs"
+ONE_HEAD, SMOOTHING = (f"hydra.sweeper.claims=[{{paper: {name}}}]" for name in ("one_head", "label_smoothing"))
 TOLD = STUDY.replace("    looks: false\n", "    looks: false\n    power_from: pilots\n")
 """The study with the power that the pilots tell."""
 
@@ -225,7 +226,18 @@ def test_a_plan_waits_for_the_study_that_tells_its_power(tmp_path: Path, say: Sa
             "hydra.sweeper.rows.rotary: data.seed is 3, and",
         ),
         ((FREEZE, "data=toy_trees"), "row base: data.kind=toy_trees: claims of studies are about translations"),
-        ((RUNS, "hydra.sweeper.claims=[{paper: one_head}]"), "hydra.sweeper.claims.one_head=a_h1: no such row"),
+        ((RUNS, ONE_HEAD), "hydra.sweeper.claims.one_head=a_h1: no such row"),
+        (
+            (RUNS, "+hydra.sweeper.rows.a_h1=['model.positions=learned']", ONE_HEAD),
+            "hydra.sweeper.claims.one_head: the paper claims it of table3/a_h1, and row a_h1 is table3/base",
+        ),
+        *(
+            (
+                (FREEZE, f"+hydra.sweeper.rows.d_ls0=['experiment=table3/d_ls0','{key}={value}']", SMOOTHING),
+                f"hydra.sweeper.claims.label_smoothing: {key} is {value} in row d_ls0 and ",
+            )
+            for key, value in (("model.dropout", "0.5"), ("model.norm", "pre"), ("model.positions", "rotary"))
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_one_line(
@@ -238,35 +250,9 @@ def test_what_cannot_be_meant_is_refused_in_one_line(
     assert not list((tmp_path / "runs").rglob("*.json"))
 
 
-def test_a_claim_of_the_paper_is_about_its_rows(tmp_path: Path, say: Say) -> None:
-    write_study(tmp_path, STUDY.replace("rotary: [", "a_h1: [").replace("better: rotary", "better: a_h1"))
-    said = say("train", *WORDS, RUNS, "hydra.sweeper.claims=[{paper: one_head}]")
-    assert said.refuses_by(
-        "hydra.sweeper.claims.one_head: the paper claims it of table3/a_h1, and row a_h1 is table3/base"
-    )
-
-
-@pytest.mark.parametrize(
-    ("words", "difference"),
-    [
-        ("experiment=table3/d_ls0, model.dropout=0.5", "model.dropout is 0.5"),
-        ("experiment=table3/d_ls0, model.norm=pre", "model.norm is pre"),
-        ("experiment=table3/d_ls0, model.positions=rotary", "model.positions is rotary"),
-    ],
-)
-def test_rows_of_a_claim_of_the_paper_differ_only_as_it_prints_them(
-    tmp_path: Path, say: Say, words: str, difference: str
-) -> None:
-    write_study(tmp_path, STUDY.replace("rotary: [model.positions=rotary]", f"d_ls0: [{words}]"))
-    said = say("train", *WORDS, FREEZE, "hydra.sweeper.claims=[{paper: label_smoothing}]")
-    assert said.refuses_by(f"hydra.sweeper.claims.label_smoothing: {difference} in row d_ls0 and "), said.err
-    assert not list((tmp_path / "runs").rglob("*.json"))
-
-
 def test_a_claim_of_the_paper_is_accepted_of_its_rows(tmp_path: Path, say: Say) -> None:
-    rows = "d_ls0: [experiment=table3/d_ls0]"
-    write_study(tmp_path, STUDY.replace("rotary: [model.positions=rotary]", rows))
-    assert say("plan", *WORDS, "hydra.sweeper.claims=[{paper: label_smoothing}]").code == 0
+    write_study(tmp_path)
+    assert say("plan", *WORDS, "+hydra.sweeper.rows.d_ls0=['experiment=table3/d_ls0']", SMOOTHING).code == 0
 
 
 @pytest.mark.parametrize("name", ["a/b", "run", "../x", "two words"])

@@ -88,11 +88,12 @@ class Evidence:
             return None
         return {metric: _noise(rows.by(metric), rows.places.get(self.base)) for metric in Metric}
 
-    def in_words(self, steps: int | None) -> str:
+    @property
+    def in_words(self) -> str:
         """The standard deviations between their seeds."""
-        if self.noises(steps) is None:
+        if self.noises(None) is None:
             return "power is unknown without two finished runs of one row"
-        spreads = (_spread(metric, self.measured[steps].by(metric)) for metric in Metric)
+        spreads = (_spread(metric, self.measured[None].by(metric)) for metric in Metric)
         return f"standard deviation between seeds: {' and '.join(spreads)}"
 
 

@@ -29,7 +29,6 @@ class StudyPlanView:
     """What `aiayn plan` shows of a study."""
 
     costs: Sequence[StudyCosts]
-    """The costs of the rows that can be planned."""
     powers: Sequence[ClaimPower]
     """The power for each claim."""
     budgets: Sequence[Budget]
@@ -48,9 +47,8 @@ class StudyPlanView:
         if output_format() is Format.json:
             print_json("study-plan/3", self._content())
             return
-        if self.costs:
-            words = {"row": [each.row for each in self.costs], "runs": [str(each.runs) for each in self.costs]}
-            print_costs([each.plan for each in self.costs], words, [each.runs for each in self.costs])
+        words = {"row": [each.row for each in self.costs], "runs": [str(each.runs) for each in self.costs]}
+        print_costs([each.plan for each in self.costs], words, [each.runs for each in self.costs])
         output = console()
         if self.powers:
             print_grid(power_grid(self.powers), output)
@@ -87,5 +85,5 @@ def frozen_remark(runs: Path, name: str, plan: StudyPlan) -> str:
     else:
         key, there, here = difference
         now = f"sweeps={name} has changed: {key} is {there} in the frozen plan, and {here} now"
-    code, sha256 = frozen.code.text, frozen.sha256[:HASH_DIGITS]
-    return f"frozen {frozen.time} by {code}, sha256 {sha256}, with power {powers}; {now}"
+    facts = f"frozen {frozen.time} by {frozen.code.text}, sha256 {frozen.sha256[:HASH_DIGITS]}"
+    return f"{facts}, with power {powers}; {now}" if powers else f"{facts}; {now}"

@@ -334,7 +334,7 @@ def _plan_view(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: P
         costs=[StudyCosts(row, each.plan, len(each.names)) for row, each in rows.items() if each.plan is not None],
         powers=claim_powers(study.claims, plan.seeds, evidence, rules),
         budgets=budgets(study.claims, plan.seeds, evidence, rules),
-        evidence=evidence.in_words(None) if study.claims else "",
+        evidence=evidence.in_words if study.claims else "",
         unfinished=_unfinished(plan, runs),
         few_seeds=list(_few_seeds(study)),
         frozen=frozen_remark(runs, name, plan),

@@ -63,7 +63,7 @@ def test_the_upper_bound_of_the_variance_is_assumed() -> None:
     noise = rows.by(Metric.ppl).noise
     assert noise is not None
     assert noises[Metric.ppl].seeds == noise.upper_variance(0.8) > noise.variance == pytest.approx(DEVIATION**2)
-    assert found.in_words(None).startswith("standard deviation between seeds: 0.0100 log PPL (80% upper bound 0.0120)")
+    assert found.in_words.startswith("standard deviation between seeds: 0.0100 log PPL (80% upper bound 0.0120)")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_what_makes_a_verdict_other_than_reproduced_takes_power() -> None:
 def test_without_two_seeds_nothing_is_promised() -> None:
     for rows in (MeasuredRows(None, {}), measured_rows({"base": 1.6}, counts={"base": 1})):
         found = Evidence("base", {None: rows})
-        assert "power is unknown" in found.in_words(None)
+        assert "power is unknown" in found.in_words
         results = claim_powers([claim()], SEEDS, found, STUDY)
         assert results[0].power is None
         assert power_grid(results).groups == ((("x", "PPL of mine < base", "−0.020", "−0.020", "", ""),),)

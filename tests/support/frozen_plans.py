@@ -1,13 +1,22 @@
 """Plans that are frozen for runs that are there already."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from aiayn.reports.registered import ANALYSIS
 from aiayn.reports.reported_runs import finished_run
 from aiayn.runs.provenance import Code
-from aiayn.runs.registrations import PlannedRow, Registration, StudyPlan
+from aiayn.runs.registrations import PlannedRow, Registration, StudyPlan, StudyTerms
+
+
+def planned_row(row: str, by_seed: Mapping[int, Path], folder: Path) -> PlannedRow:
+    """A row of a plan: its finished runs, by seed, below a folder of runs, and the settings of the first one."""
+    run = finished_run(next(iter(by_seed.values())))
+    assert run is not None
+    names = {seed: str(path.relative_to(folder)) for seed, path in by_seed.items()}
+    return PlannedRow((f"experiment=table3/{row}",), run.settings, names)
 
 
 def freeze(
@@ -16,17 +25,17 @@ def freeze(
     *,
     looks: bool = False,
     claims: Mapping[str, Any] | None = None,
-    powers: Mapping[str, float | None] | None = None,
+    terms: StudyTerms | None = None,
+    **facts: Any,
 ) -> None:
-    """Freeze the study "heads" of finished runs, by row and seed, below a folder of runs; it claims something."""
-    rows = {}
-    for row, by_seed in made.items():
-        run = finished_run(by_seed[1])
-        assert run is not None
-        names = {seed: str(path.relative_to(folder)) for seed, path in by_seed.items()}
-        rows[row] = PlannedRow((f"experiment=table3/{row}",), run.settings, names)
-    primary = [dict(zip(("better", "worse"), made, strict=False), effect=0.1)]
-    claims = claims or {"differ": {"id": "differ", "statement": "They differ.", "primary": primary}}
-    plan = StudyPlan(base="base", rows=rows, looks=looks, claims=claims, analysis=ANALYSIS)
+    """Freeze a study of finished runs, by row and seed, below a folder of runs; it claims something unless stated.
+
+    Facts are those of the registration, such as its name, "heads" unless stated.
+    """
+    rows = {row: planned_row(row, by_seed, folder) for row, by_seed in made.items()}
+    if claims is None:
+        primary = [dict(zip(("better", "worse"), made, strict=False), effect=0.1)]
+        claims = {"differ": {"id": "differ", "statement": "They differ.", "primary": primary}}
+    plan = StudyPlan("base", rows, looks=looks, claims=claims, analysis=ANALYSIS, terms=terms or StudyTerms())
     time, code = "2020-01-01T00:00:00+00:00", Code(None, None, None)
-    Registration("heads", plan, time, code, "aiayn train", None, dict(powers or {})).write(folder)
+    replace(Registration("heads", plan, time, code, "aiayn train", None, {}), **facts).write(folder)

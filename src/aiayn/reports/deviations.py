@@ -13,7 +13,7 @@ from aiayn.reports.run_facts import hardware_text, package_versions
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry, read_results
 from aiayn.runs.provenance import Origin
-from aiayn.runs.registrations import FOLDER, HASH_DIGITS, read_looks, read_registration, registered_names
+from aiayn.runs.registrations import FOLDER, HASH_DIGITS, read_looks
 from aiayn.system import files
 
 Facts: TypeAlias = Mapping[str, str]
@@ -110,22 +110,16 @@ def _added(study: RegisteredStudy) -> Iterator[Deviation]:
 
 
 def _added_runs(study: RegisteredStudy) -> Iterator[tuple[str, ReportedRun]]:
-    """Runs of the plan's rows that are neither in it nor in the study that told its power, with their row.
-
-    Nor, for a study of pilots, in those whose power it told.
-    """
-    plan, names = study.registration.plan, {*study.registration.plan.pilots}
-    for name in registered_names(study.folder):
-        other = read_registration(study.folder, name).plan
-        if name in (study.name, plan.terms.power_from) or (not plan.claims and other.terms.power_from == study.name):
-            names.update(other.runs)
-    known = {(study.folder / name).resolve() for name in names}
-    rows = {row: {**planned.settings} for row, planned in plan.rows.items()}
-    for entry in read_results(study.folder, with_pilots=True):
+    """Runs with a row's settings that are neither planned nor pilots of any study, with the row; pilots have none."""
+    plan = study.registration.plan
+    if not plan.claims:
+        return
+    known = {(study.folder / name).resolve() for name in plan.runs}
+    for entry in read_results(study.folder):
         if entry.record is None or entry.directory.path.resolve() in known or not files.is_file(entry.directory.config):
             continue
         run = ReportedRun(entry, entry.record)
-        yield from ((row, run) for row, planned in rows.items() if run.settings == planned)
+        yield from ((name, run) for name, row in plan.rows.items() if run.settings == row.settings)
 
 
 def _early(study: RegisteredStudy) -> Iterator[Deviation]:

@@ -30,11 +30,9 @@ STUDIES = [OWN_IDEA, *LAB]
 TO_BE_STATED = {"lab_big": ["optimization.learning_rate_factor=0.7"]}
 """Words without which a study cannot be composed."""
 FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH, *STUDIES})
-OFF_TABLE = {"depth_width", "heads_dk", "smoothing_dropout", "warmup_rate"}
-OFF_TABLE |= {"attention", "attention_dk", "positions", "extrapolation", "structure", "baselines", "fidelity"}
-TABLE2 = {"table2", "table2_en_de"}
-TABLE4 = {"table4"}
-TABLE3 = {"table3"} | {f"table3_{group}" for group in "abcde"}
+TABLES = ["table2", "table2_en_de", "table3", *(f"table3_{group}" for group in "abcde"), "table4"]
+OTHERS = "attention attention_dk baselines depth_width extrapolation fidelity heads_dk positions seeds smoke"
+OTHERS += " smoothing_dropout structure warmup_rate"
 
 
 def swept(path: Path) -> dict[str, list[str]]:
@@ -55,16 +53,9 @@ def sweep_words(path: Path) -> list[str]:
     return [f"sweeps={path.stem}", *TO_BE_STATED.get(path.stem, [])]
 
 
-def runs(path: Path) -> int:
-    """Of a search its trials."""
-    if path in STUDIES:
-        return len(study(path).jobs)
-    count: int | None = yaml.safe_load(path.read_text())["hydra"]["sweeper"].get("trials")
-    return count or math.prod(map(len, swept(path).values()))
-
-
-def rows(path: Path) -> list[str]:
-    return [name.removeprefix("table3/") for name in swept(path)["experiment"]]
+def rows(name: str) -> list[str]:
+    """The rows of Table 3 that a file sweeps."""
+    return [row.removeprefix("table3/") for row in swept(sweeps_directory() / f"{name}.yaml")["experiment"]]
 
 
 @cache
@@ -78,11 +69,8 @@ def flops(experiment: str) -> float:
 
 
 def test_the_promised_sweeps_are_there() -> None:
-    assert (
-        {path.stem for path in FILES}
-        == TABLE2 | TABLE3 | TABLE4 | OFF_TABLE | {"seeds", "smoke"}
-        == set(options("sweeps")) - {SEARCH.stem, *(path.stem for path in STUDIES)}
-    )
+    assert {path.stem for path in FILES} == {*TABLES, *OTHERS.split()}
+    assert {path.stem for path in (*FILES, SEARCH, *STUDIES)} == set(options("sweeps"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -108,11 +96,6 @@ def test_every_row_of_a_study_composes(path: Path, monkeypatch: pytest.MonkeyPat
     assert len({row.identity.hash for row in rows}) == len(rows)
     if path in LAB:  # the last three validations are compared, the last one after all steps
         assert all(row.optimization.max_steps == 40 * row.optimization.validation_interval for row in rows)
-
-
-def test_the_example_of_a_study_has_rotary_positions() -> None:
-    rows = study(OWN_IDEA).rows
-    assert compose_command("train", rows["rotary"]).model.positions == "rotary"
 
 
 def test_the_lab_has_every_row_of_the_paper_and_tests_its_every_claim() -> None:
@@ -150,11 +133,15 @@ def test_a_sweep_opens_with_its_command_and_the_number_of_its_runs(path: Path) -
     assert [program, verb, sweep] == ["aiayn", "train", f"sweeps={path.stem}"]
     assert all(word.partition("=")[2] in options(word.partition("=")[0]) for word in words)
     (count,) = re.findall(r"^# Cost: (\d+) runs", path.read_text(), re.MULTILINE)
-    assert int(count) == runs(path)
+    if path in STUDIES:
+        assert int(count) == len(study(path).jobs)
+    else:
+        trials = yaml.safe_load(path.read_text())["hydra"]["sweeper"].get("trials")
+        assert int(count) == (trials or math.prod(map(len, swept(path).values())))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", sorted(TABLE2 | TABLE3 | TABLE4))
+@pytest.mark.parametrize("name", TABLES)
 def test_the_cost_is_that_of_the_rows(name: str) -> None:
     path = sweeps_directory() / f"{name}.yaml"
     (times,) = re.findall(r"([\d.]+) times the training FLOPs of base", path.read_text())
@@ -162,18 +149,14 @@ def test_the_cost_is_that_of_the_rows(name: str) -> None:
     assert round(cost, len(times.partition(".")[2])) == float(times)
 
 
-def test_table3_is_the_whole_table_in_its_order() -> None:
-    assert rows(sweeps_directory() / "table3.yaml") == [row.id for row in load_table3().rows]
-
-
-@pytest.mark.parametrize("group", "ABCDE")
-def test_a_groups_sweep_is_base_and_the_group(group: str) -> None:
-    expected = ["base", *(row.id for row in load_table3().rows if row.group == group)]
-    assert rows(sweeps_directory() / f"table3_{group.lower()}.yaml") == expected
+@pytest.mark.parametrize("group", ["", *"ABCDE"])
+def test_a_sweep_of_table3_is_the_whole_table_or_base_and_a_group(group: str) -> None:
+    expected = [row.id for row in load_table3().rows if not group or row.group in ("base", group)]
+    assert rows(f"table3_{group.lower()}" if group else "table3") == expected
 
 
 def test_smoke_tries_a_row_of_every_group() -> None:
-    groups = [load_table3().row(row).group for row in rows(sweeps_directory() / "smoke.yaml")]
+    groups = [load_table3().row(row).group for row in rows("smoke")]
     assert sorted(groups) == sorted({row.group for row in load_table3().rows})
 
 

@@ -181,16 +181,7 @@ class Registration:
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
-        content = self._content()
-        return {"sha256": _checksum(content), **content}
-
-    @property
-    def sha256(self) -> str:
-        """Hash of everything in the file."""
-        return _checksum(self._content())
-
-    def _content(self) -> dict[str, Any]:
-        return {
+        content: dict[str, Any] = {
             "name": self.name,
             "time": self.time,
             **self.code._asdict(),
@@ -202,6 +193,13 @@ class Registration:
             **self.other,
             "plan": self.plan.plain(),
         }
+        return {"sha256": _checksum(content), **content}
+
+    @property
+    def sha256(self) -> str:
+        """Hash of everything in the file."""
+        sha256: str = self.plain()["sha256"]
+        return sha256
 
     def write(self, runs: Path) -> None:
         """Write the file; FileExistsError if the study has a frozen plan."""
@@ -214,14 +212,14 @@ def _checksum(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()
 
 
-def registration_file(runs: Path, name: str) -> Path:
-    """The file of a study's frozen plan."""
-    return runs / FOLDER / f"{name}.json"
+def registration_file(runs: Path, name: str, suffix: str = "json") -> Path:
+    """The file of a study's frozen plan, or with another suffix one beside it."""
+    return runs / FOLDER / f"{name}.{suffix}"
 
 
 def registration_files(runs: Path, name: str) -> list[Path]:
     """All files of a study that are there."""
-    every = (runs / FOLDER / f"{name}.{suffix}" for suffix in ("json", "looks", "pilots"))
+    every = (registration_file(runs, name, suffix) for suffix in ("json", "looks", "pilots"))
     return [path for path in every if files.is_file(path)]
 
 
@@ -276,21 +274,17 @@ class Look:
 def record_look(runs: Path, name: str, finished: int) -> None:
     """Add a look to those at a study."""
     look = Look(utc_now(), finished)
-    files.append_line(_looks_file(runs, name), json.dumps(dataclasses.asdict(look)))
+    files.append_line(registration_file(runs, name, "looks"), json.dumps(dataclasses.asdict(look)))
 
 
 def read_looks(runs: Path, name: str) -> list[Look]:
     """The looks at a study, in their order; UserError if their file is damaged."""
-    path = _looks_file(runs, name)
+    path = registration_file(runs, name, "looks")
     try:
         lines = files.read_text(path).splitlines()
     except FileNotFoundError:
         return []
     return [parse_as(Look, line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
-
-
-def _looks_file(runs: Path, name: str) -> Path:
-    return runs / FOLDER / f"{name}.looks"
 
 
 def leading_studies(runs: Path) -> list[str]:

@@ -1,7 +1,6 @@
 """A pre-registered study as its file in sweeps/ states it, checked: rows, seeds and claims."""
 
 import difflib
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from aiayn.config.sweep_schema import RegisteredConfig, Stage
-from aiayn.config.values import Count, Seed, check_value, check_values
+from aiayn.config.values import Count, Positive, Seed, check_value, check_values
 from aiayn.errors import UserError
 from aiayn.paper.claims import Claim, Metric, load_claims, read_claim
 from aiayn.runs.registrations import Floor, StudyTerms
@@ -18,12 +17,6 @@ OTHERS = "others"
 """Stands for the rows whose seeds are not stated."""
 
 PREFIX = "hydra.sweeper."
-
-PAIR = ("better", "worse")
-"""The keys of a comparison of two rows."""
-
-Seeds = Mapping[str, tuple[int, ...]]
-"""The seeds of each row, by its name."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +29,8 @@ class Study:
     """The row that others are compared with."""
     rows: Mapping[str, tuple[str, ...]]
     """The overrides of each row."""
-    seeds: Seeds
+    seeds: Mapping[str, tuple[int, ...]]
+    """The seeds of each row."""
     looks: bool
     """Whether results may be looked at before the end."""
     claims: tuple[Claim, ...]
@@ -71,18 +65,14 @@ def read_study(sweeper: DictConfig) -> Study:
 
 
 def _terms(settings: RegisteredConfig) -> StudyTerms:
-    floor = settings.floor
-    if floor is not None:
-        _check_keys(floor, "floor", ("log_ppl", "why"), ())
-        _check_positive(floor["log_ppl"], "floor.log_ppl", "a log PPL")
+    floor = None
+    if (stated := settings.floor) is not None:
+        _check_keys(stated, "floor", ("log_ppl", "why"))
+        check_value(f"{PREFIX}floor.log_ppl", stated["log_ppl"], Positive)
+        floor = Floor(float(stated["log_ppl"]), str(stated["why"]))
     for steps in settings.steps:
         check_value(f"{PREFIX}steps", steps, Count)
-    return StudyTerms(
-        floor=None if floor is None else Floor(float(floor["log_ppl"]), str(floor["why"])),
-        steps=tuple(settings.steps),
-        processors=tuple(settings.processors),
-        power_from=settings.power_from,
-    )
+    return StudyTerms(floor, tuple(settings.steps), tuple(settings.processors), settings.power_from)
 
 
 def _check_rows(names: Collection[str], rows: Collection[str], key: str) -> None:
@@ -91,7 +81,7 @@ def _check_rows(names: Collection[str], rows: Collection[str], key: str) -> None
             raise UserError(f"{PREFIX}{key}={name}: no such row; choose from {', '.join(rows)}")
 
 
-def _seeds(stated: Any, rows: Collection[str]) -> Seeds:
+def _seeds(stated: Any, rows: Collection[str]) -> dict[str, tuple[int, ...]]:
     if not isinstance(stated, dict):
         raise UserError(f"{PREFIX}seeds={stated}: state them by row, as in {{{next(iter(rows))}: 8, {OTHERS}: 4}}")
     for name in stated:
@@ -152,7 +142,7 @@ def _claim(entry: Any, key: str, rows: Collection[str]) -> Claim:
 
 
 def _paper_claim(entry: Mapping[str, Any], key: str) -> Claim:
-    _check_keys(entry, key, ("paper",), ())
+    _check_keys(entry, key, ("paper",))
     known = {claim.id: claim for claim in load_claims()}
     if entry["paper"] not in [*known]:
         raise UserError(f"{PREFIX}{key}.paper={entry['paper']}: no such claim; choose from {', '.join(known)}")
@@ -162,21 +152,25 @@ def _paper_claim(entry: Mapping[str, Any], key: str) -> Claim:
 def _check_comparison(comparison: Any, key: str, rows: Collection[str]) -> None:
     if not isinstance(comparison, dict):
         raise UserError(f"{PREFIX}{key}={comparison}: is no comparison; state better, worse and effect")
-    is_likeness = "alike" in comparison
-    has_margin = is_likeness and "within" in comparison
-    size = "within" if has_margin else "effect"
-    likeness = ("alike",) if has_margin else ("alike", "share_of")
-    names = ("trend",) if "trend" in comparison else likeness if is_likeness else PAIR
+    size = "effect"
+    if "trend" in comparison:
+        names: tuple[str, ...] = ("trend",)
+    elif "alike" not in comparison:
+        names = ("better", "worse")
+    elif "within" in comparison:
+        names, size = ("alike",), "within"
+    else:
+        names = ("alike", "share_of")
     _check_keys(comparison, key, (*names, size), ("metric",))
     stated = [comparison[name] for name in names]
     if "trend" in comparison:
         _check_trend(stated[0], f"{key}.trend", rows)
     else:
-        _check_pairs(stated if is_likeness else [stated], key, rows)
+        _check_pairs(stated if "alike" in comparison else [stated], key, rows)
     metric = comparison.get("metric", Metric.ppl.value)
     if metric not in list(Metric):
         raise UserError(f"{PREFIX}{key}.metric={metric}: choose from {', '.join(Metric)}")
-    _check_positive(comparison[size], f"{key}.{size}", "a difference of the metric")
+    check_value(f"{PREFIX}{key}.{size}", comparison[size], Positive)
 
 
 def _check_trend(sizes: Any, key: str, rows: Collection[str]) -> None:
@@ -184,7 +178,7 @@ def _check_trend(sizes: Any, key: str, rows: Collection[str]) -> None:
         raise UserError(f"{PREFIX}{key}={sizes}: state the size of at least two rows, as in {{small: 2, large: 4}}")
     _check_rows(sizes, rows, key)
     for row, size in sizes.items():
-        _check_positive(size, f"{key}.{row}", "a size")
+        check_value(f"{PREFIX}{key}.{row}", size, Positive)
     if len({*sizes.values()}) < len(sizes):
         raise UserError(f"{PREFIX}{key}={sizes}: two rows have the same size; a trend is over different ones")
 
@@ -196,12 +190,7 @@ def _check_pairs(pairs: Sequence[Any], key: str, rows: Collection[str]) -> None:
         _check_rows(named, rows, key)
 
 
-def _check_positive(value: Any, key: str, what: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise UserError(f"{PREFIX}{key}={value}: must be a number greater than 0, {what}")
-
-
-def _check_keys(entry: Mapping[str, Any], key: str, needed: Sequence[str], possible: Sequence[str]) -> None:
+def _check_keys(entry: Mapping[str, Any], key: str, needed: Sequence[str], possible: Sequence[str] = ()) -> None:
     for name in entry:  # before those that lack: one of them may be misspelled
         _check_name(name, (*needed, *possible), key, "key")
     for name in needed:
@@ -212,11 +201,6 @@ def _check_keys(entry: Mapping[str, Any], key: str, needed: Sequence[str], possi
 def _check_name(name: Any, known: Sequence[str], key: str, kind: str) -> None:
     """Refuse a name below a key that is none of the known ones; YAML has numbers as names too."""
     if name not in known:
-        path = f"{PREFIX}{key}."
-        nearest = _nearest(name, known, f"choose from {', '.join(known)}", path)
-        raise UserError(f"{path}{name}: no such {kind}; {nearest}")
-
-
-def _nearest(name: Any, known: Collection[str], otherwise: str, path: str = "") -> str:
-    close = difflib.get_close_matches(str(name), known, n=1)
-    return f"did you mean {path}{close[0]}?" if close else otherwise
+        path, close = f"{PREFIX}{key}.", difflib.get_close_matches(str(name), known, n=1)
+        remedy = f"did you mean {path}{close[0]}?" if close else f"choose from {', '.join(known)}"
+        raise UserError(f"{path}{name}: no such {kind}; {remedy}")

@@ -169,8 +169,3 @@ def test_depth_against_width_has_the_layers_parameters_of_base() -> None:
     experiments = swept(sweeps_directory() / "depth_width.yaml")["experiment"]
     assert "table3/base" in experiments
     assert all(abs(of_layers(each) / base - 1) < 0.06 for each in experiments)
-
-
-def test_a_grid_of_values_follows_the_scale() -> None:
-    words = ["scale=nano", "model.d_k=${scaled:128}"]
-    assert compose_command("train", words).model.d_k == compose_command("train", ["scale=paper"]).model.d_k // 2

@@ -1,16 +1,14 @@
 """A pre-registered study, from the study of its pilots to the report of its hypotheses."""
 
 import json
-import os
 import shlex
 import shutil
-import subprocess
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
-from commands import AIAYN, SECONDS, Say
+from commands import CommandLine, Say
 from json_documents import read_document
 from omegaconf import OmegaConf
 from run_files import runs_below
@@ -24,7 +22,8 @@ from aiayn.runs.registrations import read_registration
 pytestmark = pytest.mark.long
 
 SHORT = ("optimization.max_steps=2", "optimization.validation_interval=1", "optimization.checkpoint_interval=2")
-WORDS = ("--config-dir", "my_conf", "sweeps=mine", *TINY, *SHORT, "logger=none")
+OWN_WORDS = ("--config-dir", "my_conf", "sweeps=mine", *SHORT)
+WORDS = (*OWN_WORDS, *TINY, "logger=none")
 PILOT_WORDS = [word.replace("sweeps=mine", "sweeps=pilots") for word in WORDS]
 FREEZE, RUNS = "hydra.sweeper.stage=freeze", "hydra.sweeper.stage=runs"
 ONE_HEAD, SMOOTHING = (f"hydra.sweeper.claims=[{{paper: {name}}}]" for name in ("one_head", "label_smoothing"))
@@ -58,19 +57,14 @@ def copied(study: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def reported(say: Say) -> dict[str, Any]:
-    said = say("report", "hypotheses", "study=mine", "output=report.json")
-    assert (said.code, said.out) == (0, "report.json\n"), said.err
-    content: dict[str, Any] = json.loads(Path("report.json").read_text())
-    return content
-
-
 def names(folder: Path) -> set[str]:
     return {str(path.relative_to(folder / "runs")) for path in runs_below(folder / "runs")}
 
 
 def test_a_study_is_reported_as_it_was_planned(copied: Path, say: Say) -> None:
-    content = reported(say)
+    said = say("report", "hypotheses", "study=mine", "output=report.json")
+    assert (said.code, said.out) == (0, "report.json\n"), said.err
+    content = json.loads(Path("report.json").read_text())
     assert content["is_complete"]
     assert content["deviations"] == []
     seeds = {row: found["seeds"] for row, found in content["rows"].items()}
@@ -89,6 +83,7 @@ def test_a_study_is_reported_as_it_was_planned(copied: Path, say: Say) -> None:
     assert registration.sha256 in said.out
     assert read_document(say("report", "hypotheses", "study=mine", "format=json").out) == content
     assert not (copied / "runs/registrations/mine.looks").exists(), "no look before the end"
+    assert say("report", "hypotheses").refuses_by("study has no value: state the name of a study")
 
 
 def test_a_published_study_names_no_folder_of_its_machine(copied: Path, say: Say) -> None:
@@ -115,10 +110,17 @@ def test_a_plan_says_its_power_what_cannot_be_tested_and_whether_the_file_still_
     assert "Power by budget" in said.out
     assert "\nstandard deviation between seeds: " in said.out
     assert "\nhelps will not be tested: it needs 5 seeds of each row, rotary has 1, base has 2\n" in said.out
-    said = say("plan", *WORDS, "hydra.sweeper.seeds.others=2")
-    assert f"{begin}sweeps=mine has changed: rows.rotary.seeds is [1] in the frozen plan, and [1, 2] now\n" in said.out
-    frozen_file = copied / "runs/registrations/mine.json"
-    frozen_file.unlink()
+    for word, change in {
+        "hydra.sweeper.seeds.others=2": "rows.rotary.seeds is [1] in the {}, and [1, 2] now",
+        "hydra.sweeper.power_from=null": "terms.power_from is pilots in the {}, and None now",
+    }.items():
+        planned, refused = say("plan", *WORDS, word), say("train", *WORDS, word, RUNS)
+        assert f"{begin}sweeps=mine has changed: {change.format('frozen plan')}\n" in planned.out, planned.err
+        refusal = change.format(f"plan frozen at {frozen.time}")
+        assert refused.refuses_by(f"sweeps=mine: {refusal}; restore it, or give the study another name"), refused.err
+    assert read_registration(copied / "runs", "mine") == frozen
+    assert len(names(copied)) == 5
+    (copied / "runs/registrations/mine.json").unlink()
     assert "\nfrozen " not in say("plan", *WORDS).out
 
 
@@ -141,52 +143,19 @@ def test_the_same_command_repeats_nothing_nor_do_words_that_change_no_result(cop
     assert {path: path.read_bytes() for path in (copied / "runs").rglob("*.json")} == before
 
 
-def test_a_plan_that_differs_from_the_frozen_one_is_refused(copied: Path, say: Say) -> None:
-    before = (copied / "runs/registrations/mine.json").read_bytes()
-    for words, complaint in {
-        ("optimization.label_smoothing=0.2",): "rows.base.settings.optimization.label_smoothing is 0.1 in the plan",
-        ("hydra.sweeper.seeds.others=2",): "rows.rotary.seeds is [1] in the plan",
-        ("hydra.sweeper.base=rotary",): "base is base in the plan",
-        ("hydra.sweeper.power_from=null",): "terms.power_from is pilots in the plan",
-    }.items():
-        said = say("train", *WORDS, *words, RUNS)
-        assert said.refuses_by(f"sweeps=mine: {complaint}"), said.err
-        assert "restore it, or give the study another name" in said.err
-    assert (copied / "runs/registrations/mine.json").read_bytes() == before
-    assert len(names(copied)) == 5
-
-
-def test_a_look_before_the_end_is_recorded_and_listed(copied: Path, say: Say) -> None:
-    (missing,) = (copied / "runs").glob("table3/base/demo-seed2-*")
-    shutil.rmtree(missing)
-    for looks in (1, 2):
-        content = reported(say)
-        assert not content["is_complete"]
-        kinds = [deviation["kind"] for deviation in content["deviations"]]
-        assert kinds == ["missing", *["look"] * looks]
-    (claim,) = content["claims"]
-    assert (claim["verdict"], claim["reason"]) == ("not tested", "1 planned run not in: 1 of base")
-    assert say("train", *WORDS, RUNS).code == 0
-    content = reported(say)
-    assert content["is_complete"]
-    kinds = [deviation["kind"] for deviation in content["deviations"]]
-    assert [kind for kind in kinds if kind != "code"] == ["look", "look"], "the checkout may change meanwhile"
-
-
-def test_pilots_take_no_runs_out_of_the_tables(copied: Path, say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pilots_take_no_runs_out_of_the_tables_and_nothing_is_claimed_of_them(
+    copied: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AIAYN_SWEEP", "junk")
-    frozen = copied / "runs/registrations/mine.json"
-    for complaint in ("is a planned run of study mine; pilots are in no table", "has begun already; runs of a study"):
-        said = say("train", *PILOT_WORDS, "hydra.sweeper.seeds.base=[1003,1]", FREEZE)
-        assert said.refuses_by(f"hydra.sweeper.seeds: seed 1 of row base {complaint}"), said.err
-        frozen.unlink(missing_ok=True)
-    assert not list((copied / "runs/registrations").glob("junk.*"))
-
-
-def test_nothing_is_claimed_of_pilots(copied: Path, say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AIAYN_SWEEP", "junk")
-    said = say("train", *WORDS, "hydra.sweeper.seeds.base=[7,1001]", FREEZE)
-    assert said.refuses_by("hydra.sweeper.seeds: seed 1001 of row base is a pilot of study pilots; "), said.err
+    for claimed, seeds, complaint in (
+        (WORDS, [7, 1001], "seed 1001 of row base is a pilot of study pilots; "),
+        (PILOT_WORDS, [1003, 1], "seed 1 of row base is a planned run of study mine; pilots are in no table"),
+        (PILOT_WORDS, [1003, 1], "seed 1 of row base has begun already; runs of a study"),
+    ):
+        said = say("train", *claimed, f"hydra.sweeper.seeds.base={seeds}", FREEZE)
+        assert said.refuses_by(f"hydra.sweeper.seeds: {complaint}"), said.err
+        if claimed is PILOT_WORDS:
+            (copied / "runs/registrations/mine.json").unlink(missing_ok=True)
     assert not list((copied / "runs/registrations").glob("junk.*"))
 
 
@@ -195,7 +164,8 @@ def test_a_plan_waits_for_the_study_that_tells_its_power(tmp_path: Path, say: Sa
     refusal = "hydra.sweeper.power_from=pilots: "
     for verb in ("plan", "train"):
         said = say(verb, *WORDS, FREEZE)
-        assert said.refuses_by(f"{refusal}neither a study with a frozen plan in runs/registrations"), said.err
+        complaint = f"{refusal}neither a study with a frozen plan in runs/registrations (there are: none), nor "
+        assert said.refuses_by(complaint), said.err
     assert say("train", *PILOT_WORDS, FREEZE).code == 0
     said = say("train", *WORDS, FREEZE)
     assert said.refuses_by(f"{refusal}2 of its 2 runs have not finished as planned; run aiayn train "), said.err
@@ -221,22 +191,16 @@ def test_a_plan_waits_for_the_study_that_tells_its_power(tmp_path: Path, say: Sa
         ((RUNS, "hydra.sweeper.rows.base=['seed=3']"), "hydra.sweeper.rows.base: seed=3: a row is one configuration"),
         ((RUNS, "hydra.sweeper.rows.base=['model.d_k=1,2']"), "hydra.sweeper.rows.base: model.d_k=1,2: a row is one"),
         ((RUNS, "hydra.sweeper.rows.rotary=[]"), "hydra.sweeper.rows.rotary: composes the same as row base"),
-        (
-            (RUNS, "hydra.sweeper.rows.rotary=['data.seed=3']"),
-            "hydra.sweeper.rows.rotary: data.seed is 3, and",
-        ),
+        ((RUNS, "hydra.sweeper.rows.rotary=['data.seed=3']"), "hydra.sweeper.rows.rotary: data.seed is 3, and"),
         ((FREEZE, "data=toy_trees"), "row base: data.kind=toy_trees: claims of studies are about translations"),
         ((RUNS, ONE_HEAD), "hydra.sweeper.claims.one_head=a_h1: no such row"),
         (
             (RUNS, "+hydra.sweeper.rows.a_h1=['model.positions=learned']", ONE_HEAD),
             "hydra.sweeper.claims.one_head: the paper claims it of table3/a_h1, and row a_h1 is table3/base",
         ),
-        *(
-            (
-                (FREEZE, f"+hydra.sweeper.rows.d_ls0=['experiment=table3/d_ls0','{key}={value}']", SMOOTHING),
-                f"hydra.sweeper.claims.label_smoothing: {key} is {value} in row d_ls0 and ",
-            )
-            for key, value in (("model.dropout", "0.5"), ("model.norm", "pre"), ("model.positions", "rotary"))
+        (
+            (FREEZE, "+hydra.sweeper.rows.d_ls0=['experiment=table3/d_ls0','model.norm=pre']", SMOOTHING),
+            "hydra.sweeper.claims.label_smoothing: model.norm is pre in row d_ls0 and ",
         ),
     ],
 )
@@ -264,27 +228,12 @@ def test_a_name_that_is_no_file_is_refused(
     assert say("train", *WORDS, RUNS).refuses_by(f"sweeps={name}: the name of a study must consist of letters")
 
 
-def test_a_report_on_no_study_says_which_there_are(copied: Path, say: Say) -> None:
-    assert say("report", "hypotheses").refuses_by("study has no value: state the name of a study")
-    assert say("report", "hypotheses", "study=other").refuses_by("study=other: no frozen plan ")
-
-
-def test_two_commands_at_once_freeze_one_plan_and_share_its_runs(tmp_path: Path, shared_cache: Path) -> None:
+def test_two_commands_at_once_freeze_one_plan_and_share_its_runs(tmp_path: Path, command_line: CommandLine) -> None:
     write_study(tmp_path)
-    both = [
-        subprocess.Popen(
-            [*AIAYN, "train", *WORDS, RUNS],
-            cwd=tmp_path,
-            env={**os.environ, "AIAYN_CACHE": str(shared_cache)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    said = [command.communicate(timeout=SECONDS) for command in both]
-    for command, (out, err) in zip(both, said, strict=True):
-        assert command.returncode == 0, err
-        assert out.endswith("\n3 finished\n")
-    assert sum(err.count("frozen: ") for _, err in said) == 1
+    with ThreadPoolExecutor(2) as pool:
+        said = list(pool.map(lambda _: command_line(*OWN_WORDS, RUNS), range(2)))
+    for each in said:
+        assert each.returncode == 0, each.stderr
+        assert each.stdout.endswith("\n3 finished\n")
+    assert sum(each.stderr.count("frozen: ") for each in said) == 1
     assert names(tmp_path) == {*read_registration(tmp_path / "runs", "mine").plan.runs}

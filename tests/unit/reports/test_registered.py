@@ -224,15 +224,6 @@ def test_pilots_are_in_the_reports_of_their_own_study_alone_and_others_say_how_m
     assert list(pilots_left_out(made.folder)) == []
 
 
-@pytest.mark.parametrize("source", ["nowhere", ".", "a-file"])
-def test_power_from_neither_a_study_nor_a_publication_is_refused_in_one_line(made: Made, source: str) -> None:
-    Path("a-file").touch()
-    plan = replace(made.read().registration.plan, terms=StudyTerms(power_from=source))
-    with pytest.raises(UserError, match=rf"^hydra\.sweeper\.power_from={source}: n[^\n]+\Z") as refused:
-        Evidence.read(made.folder, plan)
-    assert ("(there are: pilots, study), nor the folder of a publi" in str(refused.value)) == (source == "nowhere")
-
-
 def test_a_name_is_that_of_a_study_before_that_of_a_folder(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """A publication of the study, in a folder of the pilots' name, has the pilots too and tells of the study alone."""
     monkeypatch.setenv("HOME", str(made.folder.parent))

@@ -50,22 +50,3 @@ def test_a_claim_of_the_plan_has_its_power_and_its_verdict(runs: Path) -> None:
     assert "plan: heads, frozen 2020-01-01" in found["remarks"]
     assert "base, seed 6: not in the plan" in found["remarks"]
     assert not (runs / "registrations" / "heads.looks").exists(), "all planned runs are in"
-
-
-def test_before_its_end_the_claim_is_not_tested_and_the_look_is_recorded(runs: Path) -> None:
-    next(runs.glob("table3/a_h32/*seed3*/run.json")).unlink()
-    assert table()["too_many_heads"]["verdict"] == Verdict.not_tested
-    assert (runs / "registrations" / "heads.looks").read_text(encoding="utf-8").count("\n") == 1
-
-
-@pytest.mark.parametrize("words", [["table3"], ["hypotheses", "study=heads"]], ids=lambda words: words[0])
-def test_what_is_published_is_judged_by_the_plan_too(words: list[str], runs: Path) -> None:
-    assert main(["report", *words, "publish=published"]) == 0
-    page = Path("published/README.md").read_text(encoding="utf-8")
-    runs.rename(runs.with_name("away"))
-    assert main(["report", *words, "from=published", "output=again.md"]) == 0
-    again = Path("again.md").read_text(encoding="utf-8")
-    if words[0] == "table3":
-        assert again == page
-    assert "42%" in again
-    assert "frozen" in again

@@ -16,8 +16,11 @@ from aiayn.runs.ledger import Entry, State, read_entry
 from aiayn.runs.registrations import read_registration, registered_names
 from aiayn.system import files
 
-STUDIES = ("lab_big_pilots", "lab_capacity2", "lab_real_pilot", "lab_big", "lab_overfitting2")
-"""In the order of their runs, those that are frozen: others wait for the pilots of big."""
+OF_BIG = ("lab_big_1", "lab_big_07", "lab_big_05")
+"""The plans of big, of which the pilots choose one."""
+
+STUDIES = ("lab_big_pilots", "lab_capacity2", "lab_real_pilot", *OF_BIG, "lab_overfitting2")
+"""In the order of their runs; those that have no plan in the folder are left out."""
 
 MARGIN = 1.3
 """The assumed time of a run, as a multiple of that of others."""

@@ -190,6 +190,7 @@ def test_a_plan_waits_for_the_study_that_tells_its_power(tmp_path: Path, say: Sa
         ((RUNS, "model.num_heads=3"), "row base: model.num_heads=3"),
         ((RUNS, "hydra.sweeper.rows.base=['seed=3']"), "hydra.sweeper.rows.base: seed=3: a row is one configuration"),
         ((RUNS, "hydra.sweeper.rows.base=['model.d_k=1,2']"), "hydra.sweeper.rows.base: model.d_k=1,2: a row is one"),
+        ((RUNS, "hydra.sweeper.steps=[1,12]"), "hydra.sweeper.steps=12: row base has 12 steps; state fewer"),
         ((RUNS, "hydra.sweeper.rows.rotary=[]"), "hydra.sweeper.rows.rotary: composes the same as row base"),
         ((RUNS, "hydra.sweeper.rows.rotary=['data.seed=3']"), "hydra.sweeper.rows.rotary: data.seed is 3, and"),
         ((FREEZE, "data=toy_trees"), "row base: data.kind=toy_trees: claims of studies are about translations"),

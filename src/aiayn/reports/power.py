@@ -47,6 +47,8 @@ class Evidence:
     """The row that others are compared with."""
     measured: Mapping[int | None, MeasuredRows]
     """Their scores by budget in steps; None: that of the plan."""
+    remark: str = ""
+    """What keeps them from telling it, in words."""
 
     @classmethod
     def read(cls, runs: Path, plan: StudyPlan) -> Self:
@@ -75,11 +77,22 @@ class Evidence:
 
     @classmethod
     def of(cls, runs: Mapping[str, Sequence[ReportedRun]], plan: StudyPlan) -> Self:
-        """From runs by row, after the steps of the plan and after its further budgets."""
+        """From runs by row, after the steps of the plan and after its further budgets.
+
+        Rows that the plan does not have tell how seeds vary after the steps of base.
+        """
         whole = MeasuredRows.of(runs)
         planned = {name: row.settings["optimization.max_steps"] for name, row in plan.rows.items()}
-        budgets: dict[int | None, Any] = {None: planned, **{steps: steps for steps in plan.terms.steps}}
-        return cls(plan.base, {key: at(whole, runs, endpoint_weights, steps) for key, steps in budgets.items()})
+        known = {row: planned.get(row, planned[plan.base]) for row in runs}
+        budgets: dict[int | None, Any] = {None: known, **{steps: steps for steps in plan.terms.steps}}
+        measured = {key: at(whole, runs, endpoint_weights, steps) for key, steps in budgets.items()}
+        ends = {row: min(run.record.steps for run in of_row) for row, of_row in runs.items()}
+        shorter = [
+            f"{row} {ends[row]:,} of {planned[row]:,}" for row in planned if ends.get(row, math.inf) < planned[row]
+        ]
+        return cls(
+            plan.base, measured, f"; its runs have fewer steps than the plan: {', '.join(shorter)}" if shorter else ""
+        )
 
     def noises(self, steps: int | None) -> Noises | None:
         """The variances that power is computed with; None if no row has two finite scores."""
@@ -94,7 +107,7 @@ class Evidence:
         if self.noises(None) is None:
             return "power is unknown without two finished runs of one row"
         spreads = (_spread(metric, self.measured[None].by(metric)) for metric in Metric)
-        return f"standard deviation between seeds: {' and '.join(spreads)}"
+        return f"standard deviation between seeds: {' and '.join(spreads)}{self.remark}"
 
 
 def _noise(measured: Measured, base: int | None) -> Noise:
@@ -187,9 +200,11 @@ def design(
 def _assumed(comparison: Comparison, rows: MeasuredRows, evidence: Evidence, rules: Rules) -> Mapping[str, float]:
     """The scores that are assumed: a share of the measured ones, or the stated ones as far as the floor lets them be.
 
-    Only their differences matter. A row that has not learned tells nothing of its effect.
+    Only their differences matter. A row that has not learned tells nothing of its effect, nor does one without a
+    validation within the budget.
     """
-    measured = {} if rows.measured is None else rows.compared(comparison.metric)
+    scores = {} if rows.measured is None else rows.compared(comparison.metric)
+    measured = {row: score for row, score in scores.items() if math.isfinite(score)}
     needed = {*comparison.rows} - {(comparison.alike or ("",))[0]}
     if measured.keys() >= needed and not training_failures(needed, rows, evidence.base):
         return {row: CUT * measured[row] for row in comparison.rows if row in measured}

@@ -202,6 +202,9 @@ def _check_rows(study: Study, rows: Mapping[str, ComposedRow]) -> None:
                     f"{PREFIX}rows.{row}: {key} is {value}, and {there} in {study.base}: rows are scored on the same "
                     "tokens; make it a study of its own"
                 )
+        for steps in study.terms.steps:
+            if steps >= (all_steps := composed.settings["optimization.max_steps"]):
+                raise UserError(f"{PREFIX}steps={steps}: row {row} has {all_steps} steps; state fewer")
 
 
 def _check_paper_rows(study: Study, rows: Mapping[str, ComposedRow]) -> None:

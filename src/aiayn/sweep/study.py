@@ -69,9 +69,13 @@ def _terms(settings: RegisteredConfig) -> StudyTerms:
     if (stated := settings.floor) is not None:
         _check_keys(stated, "floor", ("log_ppl", "why"))
         check_value(f"{PREFIX}floor.log_ppl", stated["log_ppl"], Positive)
-        floor = Floor(float(stated["log_ppl"]), str(stated["why"]))
+        floor = Floor(float(stated["log_ppl"]), _text(stated["why"], "floor.why"))
     for steps in settings.steps:
         check_value(f"{PREFIX}steps", steps, Count)
+    if len({*settings.steps}) < len(settings.steps):
+        raise UserError(f"{PREFIX}steps={settings.steps}: state each number once")
+    for processor in settings.processors:
+        _text(processor, "processors")
     return StudyTerms(floor, tuple(settings.steps), tuple(settings.processors), settings.power_from)
 
 
@@ -116,8 +120,15 @@ def _claims(settings: RegisteredConfig, rows: Collection[str]) -> tuple[Claim, .
             _check_rows(comparison.rows, rows, key)
         found[claim.id] = claim
     for claim in found.values():
-        if claim.requires is not None and claim.requires not in found:
+        if claim.requires is None:
+            continue
+        if claim.requires not in found:
             raise UserError(f"{PREFIX}claims.{claim.id}: requires claim {claim.requires}; state it too")
+        if (further := found[claim.requires].requires) is not None:
+            raise UserError(
+                f"{PREFIX}claims.{claim.id}: requires claim {claim.requires}, which requires {further}; state one that "
+                "requires none"
+            )
     return tuple(found.values())
 
 
@@ -127,8 +138,7 @@ def _claim(entry: Any, key: str, rows: Collection[str]) -> Claim:
     if "paper" in entry:
         return _paper_claim(entry, key)
     _check_keys(entry, key, ("id", "statement", "primary"), ("secondary", "may_fail", "requires"))
-    if not str(entry["id"]).strip() or not str(entry["statement"]).strip():
-        raise UserError(f"{PREFIX}{key}: state an id and a statement of at least one letter")
+    texts = {name: _text(entry[name], f"{key}.{name}") for name in ("id", "statement", "requires") if name in entry}
     if not isinstance(entry.get("may_fail", False), bool):
         raise UserError(f"{PREFIX}{key}.may_fail={entry['may_fail']}: state true or false")
     for kind in ("primary", "secondary"):
@@ -137,8 +147,15 @@ def _claim(entry: Any, key: str, rows: Collection[str]) -> Claim:
             raise UserError(f"{PREFIX}{key}.{kind}={comparisons}: state a list of comparisons")
         for number, comparison in enumerate(comparisons):
             _check_comparison(comparison, f"{key}.{kind}[{number}]", rows)
-    texts = {name: str(entry[name]) for name in ("id", "statement", "requires") if entry.get(name) is not None}
     return read_claim({**entry, **texts})
+
+
+def _text(value: Any, key: str) -> str:
+    """A text, or a number as text: one line of at least one letter."""
+    text = "" if value is None or isinstance(value, bool | list | dict) else str(value)
+    if not text.strip() or not text.isprintable():
+        raise UserError(f"{PREFIX}{key}={value}: must be a line of text")
+    return text
 
 
 def _paper_claim(entry: Mapping[str, Any], key: str) -> Claim:
@@ -188,6 +205,8 @@ def _check_pairs(pairs: Sequence[Any], key: str, rows: Collection[str]) -> None:
         if not isinstance(named, list) or len(named) != 2 or named[0] == named[1]:
             raise UserError(f"{PREFIX}{key}={named}: compares two rows; name two")
         _check_rows(named, rows, key)
+    if len({frozenset(named) for named in pairs}) < len(pairs):
+        raise UserError(f"{PREFIX}{key}={pairs[0]}: a difference is never less than a quarter of itself; name others")
 
 
 def _check_keys(entry: Mapping[str, Any], key: str, needed: Sequence[str], possible: Sequence[str] = ()) -> None:

@@ -124,7 +124,7 @@ def _check_plain(content: Any) -> None:
     identity = content.get("identity")
     typed = {"identity.typed": identity.get("typed")} if isinstance(identity, dict) else {}
     for key, value in {**content, **typed}.items():
-        if key in GROUPS and not isinstance(value, dict | None):
+        if key in GROUPS and not _is_group(value):
             raise TypeError(f"{key}={value}: must be a group of values")
     left: list[tuple[str, Any]] = [("", content)]
     depth = 0
@@ -142,6 +142,11 @@ def _check_plain(content: Any) -> None:
                 raise TypeError(f"{key}={value}: a {type(value).__name__}, which no setting is")
             if isinstance(value, int) and value.bit_length() > MOST_BITS:
                 raise ValueError(f"{key}: has more than 64 bits")
+
+
+def _is_group(value: Any) -> bool:
+    """Whether a value is a mapping by names, or none."""
+    return value is None or (isinstance(value, dict) and all(isinstance(name, str) for name in value))
 
 
 def plain(config: TrainConfig) -> dict[str, Any]:

@@ -130,6 +130,15 @@ OTHERS: list[Any] = [None, True, 0, -1, 7, 1.5, 10**20, float("nan"), float("inf
 OTHERS += ["a\nb", [], {}, [1], {"a": 1}, [[]], {"a": {"b": None}}, {1: 2}]
 
 
+def test_a_path_as_typed_has_the_key_of_a_setting(tmp_path: Path) -> None:
+    content = yaml.safe_load(frozen())
+    content["identity"]["typed"] = {1: "text"}
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(UserError, match=r"identity\.typed=\{1: 'text'\}: must be a group of values"):
+        frozen_content(path)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_another_value_anywhere_is_loaded_or_refused_in_one_line(data: st.DataObject) -> None:

@@ -149,7 +149,7 @@ class StudyPlan:
     def difference(self, other: "StudyPlan") -> tuple[str, Any, Any] | None:
         """The first key in which two plans differ, and both values; a lacking key has None. None if equal.
 
-        An empty mapping is a lacking key: plans of the first days of these rules state that they have no pilots.
+        An empty mapping counts as a lacking key: plans that commit c8e1be8e froze state that they have no pilots.
         """
         contents = (json.loads(json_text(each.plain())) for each in (self, other))
         own, theirs = (flatten({key: value for key, value in each.items() if value != {}}) for each in contents)

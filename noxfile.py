@@ -33,14 +33,15 @@ def interpreter_of(version: str) -> str | None:
 
 
 SUPPORTED = nox.project.python_versions(nox.project.load_toml("pyproject.toml"))
-PYTHONS = {version: found for version in SUPPORTED if (found := interpreter_of(version))}
-"""The interpreter of each supported version that this machine has, oldest first."""
+WANTED = os.environ.get("AIAYN_PYTHON", "").split() or SUPPORTED
+PYTHONS = {version: found for version in WANTED if (found := interpreter_of(version))}
+"""The interpreter of each supported version that this machine has, oldest first; AIAYN_PYTHON=3.12 leaves this one."""
 
 
 def make(session: nox.Session, target: str, *words: str, newest: bool = False, **environment: str) -> None:
     """Run a target in the environment of the oldest Python here, or of the newest."""
     if not PYTHONS:
-        session.error(f"no Python of {', '.join(SUPPORTED)} is on PATH or in pyenv")
+        session.error(f"no Python of {', '.join(WANTED)} is on PATH or in pyenv")
     version = list(PYTHONS)[-1 if newest else 0]
     if os.environ.get("AIAYN_DATA"):
         environment["AIAYN_REQUIRE_DATA"] = "1"

@@ -118,6 +118,15 @@ def _listen_to_signals() -> None:
 
 
 @pytest.fixture(scope="session")
+def recorded() -> Path:
+    """The folder of recorded results; a test that needs their data skips in an sdist, which has their pages alone."""
+    root = Path(__file__).parents[1]
+    if (root / "PKG-INFO").exists():
+        pytest.skip("an sdist has no recorded data")
+    return root / "docs" / "results"
+
+
+@pytest.fixture(scope="session")
 def aiayn_data() -> Path:
     """The folder of real text named by AIAYN_DATA; a test that needs it skips where the variable is not set.
 

@@ -9,15 +9,16 @@ import pytest
 
 import lab_reanalysis
 
-LAB = Path(__file__).parents[2] / "docs" / "results" / "lab"
-
 
 @pytest.mark.slow
-def test_the_page_and_its_figure_are_recomputed_from_the_published_data_and_pages(tmp_path: Path) -> None:
-    copy = shutil.copytree(LAB, tmp_path / "lab", ignore=shutil.ignore_patterns("reanalysis.*"))
+def test_the_page_and_its_figure_are_recomputed_from_the_published_data_and_pages(
+    recorded: Path, tmp_path: Path
+) -> None:
+    lab = recorded / "lab"
+    copy = shutil.copytree(lab, tmp_path / "lab", ignore=shutil.ignore_patterns("reanalysis.*"))
     subprocess.run([sys.executable, lab_reanalysis.__file__, str(copy)], check=True)
     for name in (lab_reanalysis.PAGE, lab_reanalysis.FIGURE):
-        assert (copy / name).read_bytes() == (LAB / name).read_bytes()
+        assert (copy / name).read_bytes() == (lab / name).read_bytes()
 
 
 def test_a_folder_without_published_data_is_refused_in_one_line(tmp_path: Path) -> None:

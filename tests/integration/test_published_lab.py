@@ -51,6 +51,7 @@ def test_static_pages_name_the_commit_that_recomputes_them(folder: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("recorded")
 @pytest.mark.parametrize(("folder", "report", "page"), PAGES)
 def test_the_archive_of_a_study_stays_readable(folder: str, report: str, page: str, tmp_path: Path) -> None:
     static = SCORES.findall((ROOT / LAB / folder / page).read_text(encoding="utf-8"))
@@ -59,6 +60,7 @@ def test_the_archive_of_a_study_stays_readable(folder: str, report: str, page: s
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("recorded")
 def test_a_page_without_a_plan_is_recomputed_byte_for_byte(tmp_path: Path) -> None:
     folder = PUBLISHED / "reproductions"
     recomputed = written(folder, "reproductions", tmp_path / "page.md")

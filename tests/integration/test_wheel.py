@@ -1,6 +1,10 @@
-"""What is installed from the wheel works as the checkout does, in a folder that has nothing to do with it."""
+"""What is installed from the wheel works as the checkout does, in a folder that has nothing to do with it.
+
+The documents of the sdist are whole, and what an index shows of the README reads without other files.
+"""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -13,6 +17,7 @@ import yaml
 from tiny import TINY
 
 from aiayn import __version__
+from site_pages import LINK
 
 CHECKOUT = Path(__file__).parents[2]
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "AIAYN", "HYDRA"))}
@@ -40,6 +45,19 @@ def contents(wheel: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(CHECKOUT, "wheel", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(CHECKOUT, "sdist", tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
+def unpacked(sdist: Path) -> Path:
+    """The tree of the sdist."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(sdist.parent, filter="data")
+    return sdist.with_name(sdist.name.removesuffix(".tar.gz"))
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +105,32 @@ def test_the_wheel_holds_the_code_and_every_value(wheel: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_wheel_made_from_the_sdist_is_the_same(wheel: Path, tmp_path: Path) -> None:
-    sdist = build(CHECKOUT, "sdist", tmp_path)
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
-    source = tmp_path / sdist.name.removesuffix(".tar.gz")
-    again = build(source, "wheel", tmp_path / "again")
-    assert contents(again) == contents(wheel)
+def test_a_wheel_made_from_the_sdist_is_the_same(wheel: Path, unpacked: Path, tmp_path: Path) -> None:
+    assert contents(build(unpacked, "wheel", tmp_path)) == contents(wheel)
+
+
+def test_links_of_documents_lead_to_files_of_the_sdist(unpacked: Path) -> None:
+    documents = [path for pattern in ("*.md", "docs/**/*.md", "docs/**/*.ipynb") for path in unpacked.glob(pattern)]
+    links = [(path, link) for path in documents for link in LINK.findall(path.read_text(encoding="utf-8"))]
+    assert len(links) > 200
+    assert [(path, link) for path, link in links if not (path.parent / link).exists()] == []
+
+
+def test_the_sdist_has_no_recorded_data(sdist: Path, unpacked: Path) -> None:
+    results = unpacked / "docs" / "results"
+    assert {path.suffix for path in results.rglob("*") if path.is_file()} == {".json", ".md", ".svg"}
+    assert sdist.stat().st_size < 3_000_000
+
+
+def test_the_description_for_an_index_needs_no_other_file(wheel: Path, unpacked: Path) -> None:
+    (metadata,) = (content.decode() for name, content in contents(wheel).items() if name.endswith("/METADATA"))
+    _, _, description = metadata.partition("\n\n")
+    assert LINK.findall(description) == []
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^#.*", description, re.MULTILINE) == re.findall(r"^#.*", readme, re.MULTILINE)
+    named = re.findall(r"[\w/]+\.(?:md|cff)\b", description)
+    assert {"docs/index.md", "SECURITY.md"} <= {*named}
+    assert all((unpacked / name).is_file() for name in named)
 
 
 def test_the_wheel_is_what_runs(installed: Run, environment: Path) -> None:

@@ -1,4 +1,4 @@
-"""Lock file, citation, container file and workflows agree with pyproject.toml and the Makefile."""
+"""Lock file, citation, container file, hooks and workflows agree with pyproject.toml and the Makefile."""
 
 import json
 import re
@@ -19,7 +19,8 @@ from packaging.utils import canonicalize_name
 import aiayn
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
@@ -79,11 +80,17 @@ def test_the_lock_has_no_build_for_a_kind_of_device() -> None:
     assert re.search(r"^# torch==[\d.]+$", LOCK, re.MULTILINE)
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_tests_can_build_without_fetching_the_backend() -> None:
+    assert {*PYPROJECT["build-system"]["requires"]} <= {*PROJECT["optional-dependencies"]["dev"]}
+
+
+def test_the_citation_and_the_changes_are_of_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["cff-version"] == "1.2.0"
     assert {"message", "title", "authors"} <= citation.keys()
-    assert citation["version"] == PROJECT["version"] == aiayn.__version__
+    assert citation["version"] == aiayn.__version__
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## ([^,\n]+)", changes, re.MULTILINE)[0] == aiayn.__version__
     assert citation["license"] == PROJECT["license"]
     (paper,) = citation["references"]
     assert len(paper["authors"]) == 8
@@ -101,20 +108,41 @@ def test_the_container_runs_the_demo_as_a_user() -> None:
     assert not any("://" in line for line in lines)
 
 
+def test_the_hook_of_ruff_is_that_of_make_check() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    (revision,) = (each["rev"] for each in hooks["repos"] if each["repo"].endswith("/ruff-pre-commit"))
+    assert f"ruff=={revision.removeprefix('v')}" in PROJECT["optional-dependencies"]["dev"], "renew both"
+
+
+def stages(workflow: str) -> list[str]:
+    """The stages of noxfile.py that a workflow runs by stage.yml, with a stage once for each Python."""
+    found: list[str] = []
+    for job in yaml.safe_load((ROOT / ".github" / "workflows" / f"{workflow}.yml").read_text("utf-8"))["jobs"].values():
+        matrix = job["strategy"]["matrix"]
+        found += matrix["stage"] if "stage" in matrix else [job["with"]["stage"]] * len(matrix["python"])
+    return found
+
+
+def test_workflows_run_each_stage_once_and_the_suite_on_each_python() -> None:
+    """The quick tests are of the suite."""
+    assert sorted(stages("nightly")) == sorted(STAGES["nightly"])
+    suite, once = ["default"] * len(PYTHONS), STAGES["ci"] - {"default", "quick"}
+    assert sorted(stages("ci")) == sorted([*suite, *once])
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_workflows_run_targets_that_exist_without_secrets(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     workflow: dict[Any, Any] = yaml.safe_load(text)
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    lines = [step.get("run", "") for job in workflow["jobs"].values() for step in job["steps"]]
+    called = {job["uses"] for job in workflow["jobs"].values() if "uses" in job}
+    assert called <= {"./.github/workflows/stage.yml"}
+    jobs = [job for job in workflow["jobs"].values() if "uses" not in job]
+    lines = [step.get("run", "") for job in jobs for step in job["steps"]]
     assert {found[1] for line in lines if (found := re.match(r"make ([a-z-]+)", line))} <= set(targets)
-    chosen = [word for line in lines if line.startswith("nox --session ") for word in line.split()[2:]]
-    assert {name for name in chosen if name.isalpha()} <= STAGES["ci"] | STAGES["nightly"]
-    if path.stem == "nightly":
-        assert {*workflow["jobs"]["stage"]["strategy"]["matrix"]["stage"]} == STAGES["nightly"]
     assert workflow["permissions"] == {"contents": "read"}
-    assert all(job["timeout-minutes"] <= 120 for job in workflow["jobs"].values())
-    used = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
+    assert all("timeout-minutes" in job for job in jobs)
+    used = [step["uses"] for job in jobs for step in job["steps"] if "uses" in step]
     assert all(re.search(r"@(v\d+|release/v\d+|[0-9a-f]{40})$", each) for each in used)
     assert "secrets." not in text
 

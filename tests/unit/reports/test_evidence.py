@@ -12,15 +12,16 @@ from aiayn.reports.power import Evidence, claim_powers
 from aiayn.reports.verdicts import CUT
 from aiayn.runs.registrations import PlannedRow, StudyPlan, StudyTerms
 
-CAPACITY = Path(__file__).parents[3] / "docs" / "results" / "lab" / "capacity"
 BIG, ONE_HEAD = (next(claim for claim in load_claims() if claim.id == name) for name in ("big_is_best", "one_head"))
 
 
 @pytest.mark.slow
-def test_rows_count_up_to_their_planned_steps_and_a_share_of_their_effects_is_assumed_if_they_learned() -> None:
+def test_rows_count_up_to_their_planned_steps_and_a_share_of_their_effects_is_assumed_if_they_learned(
+    recorded: Path,
+) -> None:
     """Base has half of the published steps, beside a budget of as many."""
     rows = dict.fromkeys(("base", "a_h1"), PlannedRow((), {"optimization.max_steps": 3520}, {}))
-    terms = StudyTerms(steps=(3500,), power_from=str(CAPACITY))
+    terms = StudyTerms(steps=(3500,), power_from=str(recorded / "lab" / "capacity"))
     plan = StudyPlan("base", rows, looks=False, claims={}, analysis={}, terms=terms)
     evidence = Evidence.read(Path(), plan)
     planned, half = (evidence.measured[steps].compared(ONE_HEAD.primary[0].metric) for steps in (None, 3500))
@@ -35,10 +36,10 @@ def test_rows_count_up_to_their_planned_steps_and_a_share_of_their_effects_is_as
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("steps", "remark"), [(20, "power is unknown"), (8000, "a_h1 7,000 of 8,000")])
-def test_a_plan_beyond_the_curves_of_the_published_runs_says_so(steps: int, remark: str) -> None:
+def test_a_plan_beyond_the_curves_of_the_published_runs_says_so(steps: int, remark: str, recorded: Path) -> None:
     """After 20 steps no published run has been validated; 8,000 none of them has, but for base_long and big."""
     rows = dict.fromkeys(("base", "a_h1"), PlannedRow((), {"optimization.max_steps": steps}, {}))
-    terms = StudyTerms(power_from=str(CAPACITY))
+    terms = StudyTerms(power_from=str(recorded / "lab" / "capacity"))
     evidence = Evidence.read(Path(), StudyPlan("base", rows, looks=False, claims={}, analysis={}, terms=terms))
     assert remark in evidence.in_words
     (found,) = claim_powers([ONE_HEAD], {"base": 8, "a_h1": 5}, evidence, STUDY)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -58,9 +57,8 @@ class _Tracer:
         self.shapes: dict[str, tuple[int, ...]] = {}
         self._running = [""]
         self._seen: Counter[bool] = Counter()
-        # Storages on the meta device have no address; all tensors are held, so that no identity is used twice.
-        self._held: list[Tensor] = list(model.parameters())
-        self._storages = {_storage(each) for each in self._held}
+        # By identity, since storages on the meta device have no address; they are held, so that none is used twice.
+        self._storages = {each.untyped_storage() for each in model.parameters()}
 
     def enter(self, name: str) -> None:
         self._charge()
@@ -76,10 +74,9 @@ class _Tracer:
 
     def pack(self, tensor: Tensor) -> Tensor:
         """Called with each tensor that autograd saves."""
-        if _storage(tensor) not in self._storages:
-            self._storages.add(_storage(tensor))
-            self._held.append(tensor)
-            counts, values = self.counts[self._running[-1]], tensor.untyped_storage().nbytes() // tensor.element_size()
+        if (storage := tensor.untyped_storage()) not in self._storages:
+            self._storages.add(storage)
+            counts, values = self.counts[self._running[-1]], storage.nbytes() // tensor.element_size()
             if tensor.is_floating_point():
                 counts.kept_values += values
             elif tensor.dtype in (torch.bool, torch.uint8):  # a mask; indices are the batch's own
@@ -95,10 +92,6 @@ class _Tracer:
         counts.weight_flops += seen[True] - self._seen[True]
         counts.other_flops += seen[False] - self._seen[False]
         self._seen = seen
-
-
-def _storage(tensor: Tensor) -> int:
-    return int(StorageWeakRef(tensor.untyped_storage()).cdata)  # type: ignore[no-untyped-call]
 
 
 class _KeptAttention(torch.autograd.Function):

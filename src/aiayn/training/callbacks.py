@@ -15,6 +15,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.system.progress import Bar, Shown, has_bars, shown
 from aiayn.system.signals import INTERRUPTING, ignore_signals, in_main_thread, raised_signal
 from aiayn.training.averaging import averaged_steps
+from aiayn.training.lightning_internals import validate_in_training
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup
 
@@ -56,9 +57,7 @@ class MissedValidation(Callback):
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Validate the weights that the run resumes from."""
         if self.is_due:
-            trainer.validating = True
-            trainer.fit_loop.epoch_loop.val_loop.run()
-            trainer.training = True
+            validate_in_training(trainer)
 
 
 class StopOnSignal(Callback):
@@ -66,13 +65,14 @@ class StopOnSignal(Callback):
 
     A signal may reach one rank or all, at any time. At the end of a step the ranks begin an all-reduce of the received
     signal, and read its result at the end of the next, so no step waits for it. If patient, further signals are
-    ignored; otherwise the second one ends the process.
+    ignored; otherwise the second one ends the process. `validation_interval` is in optimizer steps.
     """
 
-    def __init__(self, group: ProcessGroup = ALONE, *, is_patient: bool = False) -> None:
+    def __init__(self, group: ProcessGroup = ALONE, *, validation_interval: int, is_patient: bool = False) -> None:
         self.received: signal.Signals | None = None
         """The signal for which all ranks stop."""
         self._group = group
+        self._validation_interval = validation_interval
         self._is_patient = is_patient
         self._signal: int = 0
         self._agreement: Callable[[], int] | None = None
@@ -90,17 +90,17 @@ class StopOnSignal(Callback):
         if not self._is_patient:
             self._restore()
 
-    def on_train_batch_end(self, trainer: Trainer, *arguments: Any) -> None:
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: object, batch: object, batch_idx: int
+    ) -> None:
         """Stop at the end of an optimizer step, so that checkpoints hold whole steps."""
-        done = trainer.fit_loop.epoch_loop.batch_progress.current.ready
-        if done % trainer.accumulate_grad_batches:
+        if (batch_idx + 1) % trainer.accumulate_grad_batches:
             return
         number = self._agreed()
         if number:
             self.received = signal.Signals(number)
             trainer.should_stop = True
-            interval = trainer.val_check_batch
-            if interval and done % interval:
+            if trainer.global_step % self._validation_interval:
                 trainer.limit_val_batches = 0  # otherwise Lightning validates before it stops
 
     def _agreed(self) -> int:

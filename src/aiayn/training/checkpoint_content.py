@@ -7,9 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-TRAINING_STATE = ("optimizer_states", "lr_schedulers", "callbacks", "loops", "pytorch-lightning_version")
-"""Keys that Lightning needs in order to resume; `save_weights_only=true` leaves the first three out."""
-
+from aiayn.training.lightning_internals import TRAINING_STATE
 
 KERNELS = ("foreign", "fused")
 """Settings of an optimizer that choose how it computes; torch's default has changed with its versions."""

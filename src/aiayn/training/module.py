@@ -19,6 +19,7 @@ from aiayn.evaluation.perplexity import perplexity
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.checkpoint_content import check_fit, check_optimizer_state
+from aiayn.training.lightning_internals import optimizer_steps, set_batches
 from aiayn.training.loss import TokenLosses, output_losses
 from aiayn.training.meter import AttemptCounters, Meter, Progress
 from aiayn.training.schedule import learning_rate
@@ -229,19 +230,14 @@ class TranslationModule(LightningModule):
         """Restore the counters; ValueError, TypeError or LookupError if the content is not this module's."""
         check_fit(self, checkpoint["state_dict"])
         check_optimizer_state(self._adam(), checkpoint["optimizer_states"][0])
-        own, loops = checkpoint["aiayn"], checkpoint["loops"]["fit_loop"]
+        own = checkpoint["aiayn"]
         counters = [value for name, value in own["progress"].items() if (name, value) != ("first_loss", None)]
         if not all(isinstance(value, int | float) for value in counters):
             raise ValueError("its counters of progress are no numbers")
-        optimizers = loops["epoch_loop.automatic_optimization.optim_progress"]["optimizer"]
-        if optimizers["step"]["total"]["completed"] != checkpoint["global_step"]:
+        if optimizer_steps(checkpoint) != checkpoint["global_step"]:
             raise ValueError("global_step is not the number of optimizer steps")
         if [schedule["last_epoch"] for schedule in checkpoint["lr_schedulers"]] != [checkpoint["global_step"]]:
             raise ValueError("global_step is not the step of the learning rate's schedule")
         Meter().restore(own["window"], with_losses=True)  # raises here what it would raise later
         self.progress, self._window = Progress(**own["progress"]), own["window"]
-        # Lightning counts micro-batches, whose number per step may have changed since the checkpoint.
-        done = checkpoint["global_step"] * self.trainer.accumulate_grad_batches
-        batches = loops["epoch_loop.batch_progress"]
-        for counter in (batches["total"], batches["current"]):
-            counter.update(dict.fromkeys(counter, done))
+        set_batches(checkpoint, checkpoint["global_step"] * self.trainer.accumulate_grad_batches)

@@ -28,6 +28,7 @@ from aiayn.system.plugins import note_source
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar, WeightsKeeper
 from aiayn.training.checkpoint_io import UnusableCheckpointError, load_checkpoint, save_checkpoint
 from aiayn.training.data_module import TranslationDataModule
+from aiayn.training.lightning_internals import stop_broadcasts
 from aiayn.training.module import TranslationModule
 from aiayn.training.patience import Patience
 from aiayn.training.process_group import ALONE, ProcessGroup
@@ -80,7 +81,8 @@ class TrainingSession:
         self.max_steps = config.optimization.max_steps
         self._is_trial = bool(config.trainer.get("fast_dev_run"))
         self._saves = bool(config.trainer.get("enable_checkpointing", True))
-        self._stop = StopOnSignal(group, is_patient=is_patient or group.size > 1)
+        interval = min(config.optimization.validation_interval, self.max_steps)
+        self._stop = StopOnSignal(group, validation_interval=interval, is_patient=is_patient or group.size > 1)
         self._counter, self._missed = StepCounter(), MissedValidation()
         patience = config.optimization.patience
         self._patience = None if patience is None else Patience(directory, patience=patience, group=group)
@@ -103,7 +105,7 @@ class TrainingSession:
             max_steps=self.max_steps,
             max_epochs=-1,
             accumulate_grad_batches=accumulation,
-            val_check_interval=min(config.optimization.validation_interval, self.max_steps) * accumulation,
+            val_check_interval=interval * accumulation,
             check_val_every_n_epoch=None,
             use_distributed_sampler=False,
             default_root_dir=str(directory.path),
@@ -114,8 +116,7 @@ class TrainingSession:
         if not isinstance(trainer, Trainer):
             raise UserError(f"trainer._target_={config.trainer['_target_']}: is not a Trainer of Lightning")
         self._trainer = trainer
-        # Lightning broadcasts rank 0's signal at every micro-batch, for which all wait; StopOnSignal makes it needless.
-        trainer.fit_loop.epoch_loop._broadcast_sigterm_tensor = lambda: None  # type: ignore[method-assign]  # noqa: SLF001
+        stop_broadcasts(trainer)  # StopOnSignal does without
 
     @property
     def step(self) -> int:
@@ -142,7 +143,7 @@ class TrainingSession:
         if self._patience is not None and self._patience.is_exhausted:
             waited, step = self._patience.waited, self._patience.best_step
             return f"optimization.patience={waited} (val/ppl is lowest at step {step:,})"
-        callbacks = vars(self._trainer)["callbacks"]  # not declared by Lightning
+        callbacks = self._trainer.callbacks  # type: ignore[attr-defined]  # documented, and not declared
         timers = [callback for callback in callbacks if isinstance(callback, Timer)]
         if any((left := timer.time_remaining()) is not None and left <= 0 for timer in timers):
             return "trainer.max_time"

@@ -17,8 +17,8 @@ from aiayn.errors import UserError
 from aiayn.launch.starting_point import misses_validation, newest_whole_checkpoint
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status
-from aiayn.training.checkpoint_content import TRAINING_STATE
 from aiayn.training.checkpoint_io import ForeignCheckpointError
+from aiayn.training.lightning_internals import TRAINING_STATE
 
 RECORD = example_record(Status.interrupted)
 

@@ -10,6 +10,8 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
+from plotly.offline import get_plotlyjs
+
 from aiayn.errors import UserError
 from aiayn.paper.tables import load_table3
 from aiayn.reports.code_versions import code_versions, version_remarks
@@ -61,7 +63,7 @@ def plotly_bundle(path: Path | None) -> Bundle:
         UserError: the file cannot be read, or is no bundle of plotly.js.
     """
     try:
-        script = (path or resources.files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+        script = get_plotlyjs().encode() if path is None else path.read_bytes()
     except OSError as error:
         raise UserError(f"plotly_bundle={path}: {error.strerror}; name another file, or leave it out") from error
     if b"plotly.js" not in script[:1000]:

@@ -11,7 +11,8 @@ from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.search import Found, search_runs
 from aiayn.system.progress import Bar
 from aiayn.system.quiet import quiet_libraries
-from aiayn.tracking.sync import SyncOutcome, is_unsent, patience, send
+from aiayn.tracking.sync import SyncOutcome, is_unsent, send
+from aiayn.tracking.wandb_internals import patience
 
 logger = logging.getLogger("aiayn")
 
@@ -32,7 +33,7 @@ def main(config: SyncConfig) -> None:
     quiet_libraries()
     from aiayn.tracking import wandb_session  # imports wandb
 
-    if not wandb_session.has_credentials(wandb_session.session()):
+    if not wandb_session.has_credentials():
         raise UserError("not logged in to W&B: run wandb login, or set WANDB_API_KEY")
     _send(unsent, patience(retries=config.retries, timeout=config.timeout), host=wandb_session.host())
 

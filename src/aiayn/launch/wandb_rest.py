@@ -8,7 +8,7 @@ from aiayn.config.third_parties import logs_to_wandb
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 from aiayn.tracking.sync import Row
-from aiayn.tracking.wandb_attempts import STEP
+from aiayn.tracking.wandb_internals import STEP
 
 
 def write_rest(directory: RunDirectory, rows: Sequence[Row]) -> None:

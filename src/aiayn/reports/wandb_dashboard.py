@@ -1,6 +1,5 @@
 """The report and the workspace of W&B that show Table 3; the same records make the same bytes."""
 
-import json
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from aiayn.reports.formats import markdown_table
 from aiayn.reports.grid import Grid
 from aiayn.reports.tables.table3 import grids, summary
 from aiayn.reports.tables.table3_results import Report
+from aiayn.reports.workspaces_internals import content_of
 
 ORIGIN = (
     "Written by aiayn dashboard from the records of the runs; the next call writes it anew, so make a copy to edit."
@@ -119,10 +119,7 @@ class Dashboard:
 
     def content(self) -> dict[str, Any]:
         """Both as W&B gets them."""
-        models = {"report": self.report._to_model(), "workspace": self.workspace._to_model()}  # noqa: SLF001 no public way
-        return {
-            name: json.loads(model.model_dump_json(by_alias=True, exclude_none=True)) for name, model in models.items()
-        }
+        return {"report": content_of(self.report), "workspace": content_of(self.workspace)}
 
 
 def build_dashboard(table: Report, subject: Subject) -> Dashboard:

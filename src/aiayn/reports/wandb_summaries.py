@@ -17,7 +17,8 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import read_record
 from aiayn.system.progress import say
 from aiayn.system.quiet import quiet_libraries
-from aiayn.tracking.wandb_session import failures_explained, has_credentials, host, session
+from aiayn.tracking.wandb_internals import client_settings
+from aiayn.tracking.wandb_session import failures_explained, has_credentials, host
 
 REMEDY = "for runs kept offline, aiayn sync sends them, and then this command completes them"
 
@@ -25,9 +26,9 @@ REMEDY = "for runs kept offline, aiayn sync sends them, and then this command co
 def check_online() -> None:
     """Refuse before the report is made if W&B's client has no account, or is set to offline."""
     quiet_libraries()
-    if session().mode in ("offline", "dryrun", "disabled"):
-        raise UserError(f"wandb=true: WANDB_MODE={session().mode}: unset it; {REMEDY}")
-    if not has_credentials(session()):  # on a terminal, W&B's client would ask for a key
+    if (mode := client_settings().mode) in ("offline", "dryrun", "disabled"):
+        raise UserError(f"wandb=true: WANDB_MODE={mode}: unset it; {REMEDY}")
+    if not has_credentials():  # on a terminal, W&B's client would ask for a key
         raise UserError(f"wandb=true: not logged in to W&B (wandb login, or WANDB_API_KEY); {REMEDY}")
 
 

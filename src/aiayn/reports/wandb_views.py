@@ -4,26 +4,15 @@ from dataclasses import replace
 from typing import Any
 
 import wandb
-from wandb_workspaces._graphql import execute_graphql
 
 from aiayn.errors import UserError
 from aiayn.reports.tables.table3_results import Report
 from aiayn.reports.wandb_dashboard import Subject, build_dashboard
-from aiayn.tracking.wandb_session import failures_explained, has_credentials, host, session
+from aiayn.reports.workspaces_internals import asked_views, replace_saved
+from aiayn.tracking.wandb_session import failures_explained, has_credentials, host
 
 REPORTS, WORKSPACES = "runs", "project-view"
 """W&B's kinds of views."""
-
-VIEWS = """
-query ProjectViews($project: String!, $entity: String!, $viewType: String!, $cursor: String) {
-  project(name: $project, entityName: $entity) {
-    allViews(viewType: $viewType, first: 100, after: $cursor) {
-      edges { node { id name displayName } }
-      pageInfo { endCursor hasNextPage }
-    }
-  }
-}
-"""
 
 
 def save_dashboard(table: Report, subject: Subject) -> list[str]:
@@ -33,7 +22,7 @@ def save_dashboard(table: Report, subject: Subject) -> list[str]:
         UserError: not logged in, or there is no such project.
         RunFailedError: the server does not answer, or refuses.
     """
-    if not has_credentials(session()):  # on a terminal, W&B's client would ask for a key
+    if not has_credentials():  # on a terminal, W&B's client would ask for a key
         raise UserError("W&B: not logged in (wandb login, or WANDB_API_KEY); dry_run=true needs no account")
     with failures_explained():
         api = wandb.Api()
@@ -45,7 +34,7 @@ def save_dashboard(table: Report, subject: Subject) -> list[str]:
         if there := _find(api, subject, REPORTS):
             report.id = there["id"]
         if there := _find(api, subject, WORKSPACES):
-            workspace._internal_id, workspace._internal_name = there["id"], there["name"]  # noqa: SLF001 no public way
+            replace_saved(workspace, there)
         report.save()
         workspace.save()
         return [report.url, workspace.url]
@@ -55,8 +44,7 @@ def _find(api: Any, subject: Subject, kind: str) -> dict[str, str] | None:
     """The view of this kind that has the subject's title, or None."""
     cursor = None
     while True:
-        named = {"project": subject.project, "entity": subject.entity, "viewType": kind, "cursor": cursor}
-        project = execute_graphql(api, VIEWS, named)["project"]
+        project = asked_views(api, project=subject.project, entity=subject.entity, viewType=kind, cursor=cursor)
         if project is None:
             raise UserError(
                 f"project={subject.project}: {subject.entity} has no such project on {host()}; name that of the runs, "

@@ -14,14 +14,12 @@ from aiayn.errors import UserError
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.tracking.wandb_attempts import PROGRAM, WandbAttempt, wandb_attempts
-
-TORN = "ends with an incomplete record"
-"""Reported by `wandb sync` for the file of a killed run: the data before is sent, but the file is not marked."""
+from aiayn.tracking.wandb_internals import SERVICE, read_answer
 
 POLL_SECONDS = 0.5
 """Between two checks for signals while `wandb sync` runs."""
 
-RUN_VARIABLES = ("WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SERVICE")
+RUN_VARIABLES = ("WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", SERVICE)
 """Variables that would change the behaviour of `wandb sync`."""
 
 
@@ -52,14 +50,6 @@ class SyncOutcome:
 def is_unsent(directory: RunDirectory) -> bool:
     """Whether a run has W&B data that the server may lack."""
     return any(not attempt.is_sent for attempt in wandb_attempts(directory))
-
-
-def patience(*, retries: int, timeout: int) -> dict[str, str]:
-    """Variables of W&B's client, which tries to reach its server for hours by default; seconds per request."""
-    parts = ("GRAPHQL", "FILE_STREAM", "FILE_TRANSFER")
-    return {f"WANDB_X_{part}_RETRY_MAX": str(retries) for part in parts} | {
-        f"WANDB_X_{part}_TIMEOUT_SECONDS": str(timeout) for part in parts
-    }
 
 
 def send(
@@ -135,16 +125,12 @@ def _send_attempt(
     attempt: WandbAttempt, variables: Mapping[str, str], on_wait: Callable[[], object]
 ) -> tuple[str | None, str | None]:
     """The run's page if the server accepted the run, and W&B's message if not all was sent."""
-    lines = _wandb_sync(attempt, variables, on_wait).strip().splitlines() or ["no output"]
-    url = next((line.rpartition(" ")[2] for line in lines if " View run " in line), None)
-    is_torn = any(TORN in line for line in lines)
-    errors = [line for line in lines if line.startswith(("wandb: ERROR ", "Error: ")) and TORN not in line]
-    if errors or not (attempt.is_sent or is_torn):
+    answer = read_answer(_wandb_sync(attempt, variables, on_wait))
+    if answer.errors or not (attempt.is_sent or answer.is_torn):
         attempt.unmark()  # W&B also marks data that the server has permanently refused
-        message = (errors or lines[-1:])[0].removeprefix("wandb: ERROR ")
-        return url, textwrap.shorten(message, 200).rstrip(".")
+        return answer.url, textwrap.shorten((answer.errors or [answer.last])[0], 200).rstrip(".")
     attempt.mark_as_sent()
-    return url, None
+    return answer.url, None
 
 
 def _wandb_sync(attempt: WandbAttempt, variables: Mapping[str, str], on_wait: Callable[[], object]) -> str:

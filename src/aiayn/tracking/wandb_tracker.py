@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any, final
 
 import wandb
+from pydantic import ValidationError
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger, WandbLogger
-from wandb.sdk.lib import module
 
 from aiayn.config.instantiation import instantiate, locate
 from aiayn.errors import UserError
 from aiayn.tracking.tracker import RunDescription
 from aiayn.tracking.wandb_attempts import PROGRAM, mark_if_sent
-from aiayn.tracking.wandb_session import has_credentials, host, session
+from aiayn.tracking.wandb_internals import SERVICE, client_settings, limit_requests
+from aiayn.tracking.wandb_session import has_credentials, host
 
 logger = logging.getLogger("aiayn")
 
@@ -58,12 +59,12 @@ def check_wandb(settings: Mapping[str, Any]) -> None:
         if name not in known:
             raise UserError(f"logger.{name}: neither {settings['_target_']} nor wandb.init takes such an argument")
     try:
-        session()
+        client_settings()
         wandb.Settings(**{"run_tags": settings.get("tags"), **(settings.get("settings") or {})})
     except (ValueError, wandb.Error) as error:
-        reason = " ".join(str(error).split()).partition(" [type=")[0]
         raise UserError(
-            f"logger: W&B refuses logger.settings, its tags, a WANDB_* variable or its own file ({reason}); correct it"
+            f"logger: W&B refuses logger.settings, its tags, a WANDB_* variable or its own file ({_defect(error)}); "
+            "correct it"
         ) from None
 
 
@@ -188,7 +189,7 @@ class WandbTracker(Logger):
 
     def _send(self, title: str, function: Callable[[], object]) -> None:
         """Send an artifact; if W&B or its server refuses it, log that and keep the run."""
-        wandb.Api._HTTP_TIMEOUT = math.ceil(self._timeout)  # noqa: SLF001  # 19 seconds by default
+        limit_requests(self._timeout)
 
         def unless_refused() -> None:
             try:
@@ -213,9 +214,9 @@ class WandbTracker(Logger):
 
 def _choose_mode(stated: str) -> tuple[str, str | None]:
     """The mode of W&B, by its own settings if auto is stated, and why it is offline without credentials."""
-    client = session()
-    mode = {"dryrun": "offline", "run": "online"}.get(client.mode, str(client.mode)) if stated == "auto" else stated
-    if mode in ("offline", "disabled") or has_credentials(client):
+    own = client_settings().mode
+    mode = {"dryrun": "offline", "run": "online"}.get(own, str(own)) if stated == "auto" else stated
+    if mode in ("offline", "disabled") or has_credentials():
         return mode, None
     is_requested = stated != "auto" or "WANDB_MODE" in os.environ
     return "offline", f"{NOT_LOGGED_IN} (wandb login, or WANDB_API_KEY)" if is_requested else NOT_LOGGED_IN
@@ -264,7 +265,7 @@ def _start(arguments: Mapping[str, Any], mode: str, *, folder: Path) -> WandbLog
         _ = started.experiment  # starts it
     except Exception:
         _end_process()
-        os.environ.pop("WANDB_SERVICE", None)  # a process shared with an agent would still hold the run's id
+        os.environ.pop(SERVICE, None)  # a process shared with an agent would still hold the run's id
         for leftover in set(folder.glob("*run-*")) - before:
             if not leftover.is_symlink():
                 shutil.rmtree(leftover, ignore_errors=True)
@@ -275,7 +276,15 @@ def _start(arguments: Mapping[str, Any], mode: str, *, folder: Path) -> WandbLog
 def _end_process() -> None:
     with suppress(Exception):  # of a process that has failed
         wandb.teardown()
-    module.unset_globals()  # type: ignore[no-untyped-call]  # else W&B would reuse an aborted run
+    wandb.run = None  # else Lightning would log to an aborted run
+
+
+def _defect(error: Exception) -> str:
+    """The reason of a refusal, without the value, which may be a secret."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return " ".join(str(error).split())
 
 
 def _reason(error: BaseException) -> str:

@@ -9,9 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-_HAS_ONE_DNN = torch.backends.cpu.get_cpu_capability() == "AVX512" and all(
-    hasattr(torch.ops.mkldnn, name) for name in ("_linear_pointwise", "_reorder_linear_weight")
-)
+from aiayn.system.torch_internals import one_dnn
+
+_PRODUCTS = one_dnn() if torch.backends.cpu.get_cpu_capability() == "AVX512" else None
+_HAS_ONE_DNN = _PRODUCTS is not None
 """torch multiplies float32 on CPUs with MKL, which runs AVX2 code on AMD's processors: 109 GFLOP/s on a core that
 reaches 240 with AVX-512 through oneDNN (Zen 5; 95 and 105 with Zen 4); on Intel's both are equally fast. Most builds of
 torch have oneDNN, too, but without a public name.
@@ -93,7 +94,8 @@ def _outer(gradient: Tensor, states: Tensor) -> Tensor:
 
 
 def _one_dnn(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    product: Tensor = torch.ops.mkldnn._linear_pointwise(states, weight, bias, "none", [], "")  # noqa: SLF001
+    assert _PRODUCTS is not None
+    product: Tensor = _PRODUCTS.linear(states, weight, bias, "none", [], "")
     return product
 
 
@@ -108,7 +110,8 @@ def packed(model: nn.Module) -> Iterator[None]:
     matrices = [each for each in model.parameters() if each.dim() == 2 and _is_plain(each)]
     added = {id(each): each for each in matrices if _HAS_ONE_DNN and id(each) not in _packed}
     for key, weight in added.items():
-        _packed[key] = torch.ops.mkldnn._reorder_linear_weight(weight.detach())  # noqa: SLF001
+        assert _PRODUCTS is not None
+        _packed[key] = _PRODUCTS.reordered(weight.detach())
     try:
         yield
     finally:

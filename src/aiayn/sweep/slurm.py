@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
+from submitit import SlurmExecutor
 from submitit.core.utils import FailedJobError, FailedSubmissionError
-from submitit.slurm.slurm import SlurmExecutor
 
 from aiayn.config.schema import TrainConfig
 from aiayn.config.sweep_schema import SlurmConfig
@@ -26,7 +26,7 @@ from aiayn.launch.slurm import run_command
 from aiayn.sweep.jobs import Task
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.sweep.scheduled import Job, Starter, end, launcher_settings
-from aiayn.sweep.slurm_queue import Queue, explain_end, lost_task
+from aiayn.sweep.slurm_queue import ATTEMPT, Queue, explain_end, lost_task
 from aiayn.system import processes
 
 logger = logging.getLogger("aiayn")
@@ -100,7 +100,7 @@ def shape_of(config: TrainConfig, settings: SlurmConfig) -> Shape:
 def parameters(settings: SlurmConfig, shape: Shape) -> dict[str, Any]:
     """The options of sbatch, as submitit takes them; null leaves one out."""
     srun = ["--kill-on-bad-exit=1", "--open-mode=append"]
-    setup = list(settings.setup)
+    setup = [f"echo '{ATTEMPT}'", *settings.setup]
     if settings.cpus_per_task is not None:
         srun.append(f"--cpus-per-task={settings.cpus_per_task}")  # srun does not take it from sbatch since 22.05
         setup.insert(0, f"export OMP_NUM_THREADS=${{OMP_NUM_THREADS:-{settings.cpus_per_task}}}")

@@ -34,8 +34,8 @@ FINAL = frozenset(
 
 GONE = "gone from the queue"
 
-ATTEMPT = "Starting with JobEnvironment"
-"""In submitit's log, each time that a job starts."""
+ATTEMPT = "aiayn: the job begins"
+"""In a job's log, each time that Slurm starts it."""
 
 
 @dataclass(frozen=True)

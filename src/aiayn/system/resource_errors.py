@@ -1,13 +1,13 @@
 """A full disk or a shortage of memory in one line instead of a traceback."""
 
 import errno
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system.files import WriteError
+from aiayn.system.torch_internals import is_shortage
 
 DISK_ERRORS = {
     errno.EACCES,
@@ -23,9 +23,6 @@ DISK_ERRORS = {
 
 NO_SPACE = {errno.EDQUOT, errno.EFBIG, errno.ENOSPC, errno.EROFS}
 """Error numbers that only a write can have."""
-
-OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|bad_alloc", re.IGNORECASE)
-"""In torch's messages; on CPUs it raises a plain RuntimeError."""
 
 
 @contextmanager
@@ -77,7 +74,7 @@ def memory_errors_explained(remedy: str) -> Iterator[None]:
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
+        if not isinstance(error, MemoryError) and not is_shortage(error):
             raise
         raise RunFailedError(f"memory does not suffice: lower {remedy}") from error
 

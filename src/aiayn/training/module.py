@@ -18,6 +18,7 @@ from aiayn.errors import RunFailedError
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
+from aiayn.system.torch_internals import keep_graphs_whole
 from aiayn.training.checkpoint_content import check_fit, check_optimizer_state
 from aiayn.training.lightning_internals import optimizer_steps, set_batches
 from aiayn.training.loss import TokenLosses, output_losses
@@ -61,8 +62,7 @@ class TranslationModule(LightningModule):
         self._states = self._validation_states = model.states
         self._is_compiled = is_compiled and isinstance(model, Transformer)
         if self._is_compiled:
-            # DDP's own splitting of the graph fails with dynamic sizes (pytorch#125641).
-            torch._dynamo.config.optimize_ddp = False  # noqa: SLF001
+            keep_graphs_whole()
             if is_static:
                 # As CUDA graphs on a GPU. The batches of validations have shapes of their own: they are not compiled.
                 self._states = torch.compile(model.states, dynamic=False, mode="reduce-overhead")

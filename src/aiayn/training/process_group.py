@@ -1,7 +1,6 @@
 """The process group of a run, and its control messages beside gradients."""
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,15 +12,13 @@ import torch.distributed as dist
 
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system.processes import stated_number
+from aiayn.system.torch_internals import lost_peer
 
 STORE = "AIAYN_STORE"
 """Environment variable: the file store of one host's ranks; without it they use MASTER_ADDR and MASTER_PORT."""
 
 MEETING_INTERVAL = 0.05
 """Seconds between two checks for the other ranks."""
-
-GLOO = re.compile(r"\bgloo\b|connection (closed|reset) by peer|caused pair closure", re.IGNORECASE)
-"""In gloo's messages, which are plain RuntimeErrors; NCCL and the stores have error types of their own."""
 
 T = TypeVar("T")
 
@@ -150,11 +147,9 @@ def lost_ranks_explained(timeout_seconds: int) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if isinstance(error, RunFailedError) or not (isinstance(error, dist.DistError) or GLOO.search(str(error))):
+        said = None if isinstance(error, RunFailedError) else lost_peer(error)
+        if said is None:
             raise
-        text = re.sub(r"\[[^\]]*/[^\]]*\]\s*", "", " ".join(str(error).split()))  # the source location in the library
-        hint = "; name the interface that the hosts share in GLOO_SOCKET_IFNAME" if "connectFullMesh" in text else ""
-        said = text.partition(". ")[0] + hint
         raise LostRankError(
             f"lost contact with another rank (launch.timeout_seconds={timeout_seconds}): {said}"
         ) from error

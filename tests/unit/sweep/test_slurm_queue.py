@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
-from aiayn.sweep.slurm_queue import FINAL, GONE, Queue, QueuedJob, explain_end, lost_task, read_queue
+from aiayn.sweep.slurm_queue import ATTEMPT, FINAL, GONE, Queue, QueuedJob, explain_end, lost_task, read_queue
 
 jobs = st.from_regex(r"[1-9][0-9]{0,6}(_[0-9]{1,3})?", fullmatch=True)
 states = st.sampled_from(["PENDING", "RUNNING", "COMPLETING", *sorted(FINAL)])
@@ -56,9 +56,9 @@ def test_no_answer_is_no_end_and_is_logged_once(shown: Path, caplog: pytest.LogC
     assert [record.levelname for record in caplog.records if record.name == "aiayn"] == ["WARNING", "INFO"]
 
 
-LOG = """submitit INFO (2026-03-01 12:00:00,000) - Starting with JobEnvironment(job_id=12, hostname=vm)
+LOG = f"""{ATTEMPT}
 srun: error: n1: task 0: Killed
-submitit INFO (2026-03-01 12:10:00,000) - Starting with JobEnvironment(job_id=12, hostname=vm)
+{ATTEMPT}
 train: step 1/12
 srun: error: n1: tasks 0,2: Exited with exit code 1
 """

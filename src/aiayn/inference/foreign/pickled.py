@@ -8,6 +8,7 @@ from typing import Any, Self
 import torch
 
 from aiayn.errors import UserError
+from aiayn.system.torch_internals import refused_class
 from aiayn.training.checkpoint_io import UNREADABLE
 
 OLD_CLASSES = (
@@ -62,8 +63,7 @@ def read_pickled(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise UserError(f"checkpoint={path}: no such file; {NAMED}") from None
     except pickle.UnpicklingError as error:
-        reason = str(error).partition("GLOBAL ")[2].partition(" ")[0]
-        if not reason:
+        if not (reason := refused_class(error)):
             raise UserError(f"checkpoint={path}: {DAMAGED}") from None
         raise UserError(
             f"checkpoint={path}: holds more than tensors, plain values and fairseq's settings ({reason}), and is not "

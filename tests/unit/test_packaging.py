@@ -114,6 +114,14 @@ def test_the_hook_of_ruff_is_that_of_make_check() -> None:
     assert f"ruff=={revision.removeprefix('v')}" in PROJECT["optional-dependencies"]["dev"], "renew both"
 
 
+def test_make_check_reads_the_scripts_that_the_hooks_read() -> None:
+    """A hook knows Python by the first line, ruff by the name."""
+    command = [str(Path(sys.executable).with_name("ruff")), "check", "--show-files", ".ci"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    scripts = (path for path in (ROOT / ".ci").iterdir() if path.is_file())
+    assert {*map(Path, shown)} == {path for path in scripts if "python" in path.read_text("utf-8").partition("\n")[0]}
+
+
 def stages(workflow: str) -> list[str]:
     """The stages of noxfile.py that a workflow runs by stage.yml, with a stage once for each Python."""
     found: list[str] = []

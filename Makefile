@@ -5,6 +5,8 @@ SHELL := /bin/sh
 
 PYTHON = python3
 VENV = .venv
+# An index to take torch from, also by the environment; .ci/torch says what is taken without one.
+export TORCH_INDEX ?=
 PYTEST_ARGS =
 # Processes that share the tests: `make test WORKERS=0` runs them in one. Each begins with a piece of its own, since
 # neighbouring tests share runs and caches, and takes from others' when it is done.
@@ -22,7 +24,7 @@ STAGES =
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
+SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 14))
 
 .PHONY: help demo environment test test-quick smoke test-long test-browser test-slurm test-ray test-oracles published test-gpu check format docs notebooks bench gpu tour site release lock clean
 
@@ -118,11 +120,12 @@ clean:  ## remove what the tools left behind; environments, runs and the data ca
 
 $(INSTALLED): pyproject.toml | $(BIN)/pip
 	@echo 'Installing into $(VENV)' >&2
+	@$(BIN)/python .ci/torch
 	@$(BIN)/python -m pip $(PIP_INSTALL) --editable '.[dev]'
 	@touch $@
 
 # venv writes pip last, so an environment that was cut short is made anew.
 $(BIN)/pip:
 	$(if $(filter True,$(shell $(PYTHON) -c '$(SUPPORTED)' 2>&1 || echo False)),,\
-	  $(error PYTHON=$(PYTHON) is not Python 3.11 to 3.13: name one, as in `make PYTHON=python3.12`))
+	  $(error PYTHON=$(PYTHON) is not Python 3.11 to 3.14: name one, as in `make PYTHON=python3.12`))
 	@$(PYTHON) -m venv --clear $(VENV)

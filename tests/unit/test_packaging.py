@@ -24,7 +24,7 @@ PROJECT = PYPROJECT["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 STAGES = {
     tag: {*re.findall(rf'^@nox\.session\(tags=\["{tag}"\]\)\ndef (\w+)', NOXFILE, re.MULTILINE)}

@@ -1,5 +1,7 @@
 """COMET, a learned score of translations: an extra, since it needs a language model of two gigabytes."""
 
+import platform
+import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +29,9 @@ def corpus_comet(sources: Sequence[str], hypotheses: Sequence[str], references: 
     try:
         from comet import download_model, load_from_checkpoint
     except ImportError as error:
-        raise UserError(f'metrics=comet needs COMET ({error}): pip install -e ".[comet]"') from error
+        # COMET needs numpy 1, which ends at Python 3.12.
+        python = "" if sys.version_info < (3, 13) else f" and Python 3.11 or 3.12, not {platform.python_version()}"
+        raise UserError(f'metrics=comet needs COMET ({error}){python}: pip install -e ".[comet]"') from error
     try:
         path = model if files.is_file(Path(model)) else download_model(model)
         loaded = load_from_checkpoint(path)

@@ -78,6 +78,7 @@ def contents(words: int, room: int) -> list[tuple[int, ...]]:
 def every_output(words: int, limit: int, max_depth: int, max_openings: int) -> list[tuple[int, ...]]:
     """All that is well formed and not longer than the limit, eos included."""
     inner = contents(words, limit - 3)
+    outputs: list[tuple[int, ...]]
     outputs = [(opening, *each, closing) for each in inner for opening, closing in ((4, 9), (7, 5))] if words else [()]
     outputs += [(6,), (8,)] if words == 1 else []
     return [(*each, EOS) for each in outputs if well_formed(each, words, max_depth, max_openings)]

@@ -108,3 +108,4 @@ def test_comet_is_refused_in_one_line_where_it_is_not_installed() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") == 1
     assert 'pip install -e ".[comet]"' in done.stdout
+    assert ("Python 3.11 or 3.12" in done.stdout) == (sys.version_info >= (3, 13))

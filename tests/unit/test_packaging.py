@@ -14,6 +14,7 @@ import pytest
 import yaml
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import aiayn
@@ -94,6 +95,23 @@ def test_the_citation_and_the_changes_are_of_this_version() -> None:
     assert citation["license"] == PROJECT["license"]
     (paper,) = citation["references"]
     assert len(paper["authors"]) == 8
+
+
+def test_documents_state_the_supported_versions() -> None:
+    stated = {Requirement(line).name: Requirement(line).specifier for line in PROJECT["dependencies"]}
+    readme, *others = (
+        (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/start.md", "CONTRIBUTING.md")
+    )
+    for name, supported in (("Hydra", stated["hydra-core"]), ("torch", stated["torch"])):
+        assert supported == until_the_next_minor(*re.findall(rf"{name} ([\d.]+) to (\d+)\.(\d+)", readme)[0])
+    for text in (readme, *others):
+        found = re.findall(r"Python ([\d.]+) to (\d+)\.(\d+)", text)
+        assert SpecifierSet(PROJECT["requires-python"]) == until_the_next_minor(*found[0])
+
+
+def until_the_next_minor(low: str, major: str, minor: str) -> SpecifierSet:
+    """The specifier of versions from `low` to all of major.minor."""
+    return SpecifierSet(f">={low},<{major}.{int(minor) + 1}")
 
 
 def test_the_container_runs_the_demo_as_a_user() -> None:

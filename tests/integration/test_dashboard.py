@@ -18,7 +18,8 @@ from wandb_server import ENTITY, KEY, RecordingServer
 
 from aiayn.commands.front_end import main
 from aiayn.config.identity import flatten
-from aiayn.reports.wandb_dashboard import AXES, STEP, TRAINING
+from aiayn.reports.wandb_dashboard import AXES, TRAINING
+from aiayn.tracking.wandb_internals import STEP
 
 pytestmark = pytest.mark.slow
 

@@ -25,6 +25,7 @@ import torch.distributed as dist
 import wandb
 from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.demos.boring_classes import BoringModel
+from pytorch_lightning.loggers import WandbLogger
 from torch.nn import functional
 from wandb_server import KEY, RecordingServer, wandb_server
 
@@ -273,11 +274,13 @@ def test_wandbs_settings_and_keys_are_found(tmp_path: Path, monkeypatch: pytest.
 
 
 def logged(folder: Path, mode: str) -> Path:
-    """The folder of an attempt of W&B with two steps."""
-    with wandb.init(project="aiayn", mode=mode, dir=folder) as run:  # type: ignore[arg-type]
-        for step in (1, 2):
-            run.log({wandb_internals.STEP: step, "loss": 1.0})
-        return Path(run.dir).parent
+    """The folder of an attempt of W&B with two steps, logged as Lightning does."""
+    logger = WandbLogger(project="aiayn", save_dir=folder, mode=mode)
+    for step in (1, 2):
+        logger.log_metrics({"loss": 1.0}, step)
+    attempt = Path(logger.experiment.dir).parent
+    logger.experiment.finish()
+    return attempt
 
 
 def synced(file: Path) -> wandb_internals.Answer:
@@ -301,8 +304,7 @@ def test_wandb_writes_and_says_what_is_read(server: RecordingServer, tmp_path: P
     assert refused.errors, said
     assert refused.url is None, said
     server.refusal = None
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-20])
+    file.write_bytes(file.read_bytes()[:-20])
     kept = wandb_internals.read_kept(attempt)
     assert kept is not None, said
     assert not kept.is_whole, said
@@ -311,9 +313,9 @@ def test_wandb_writes_and_says_what_is_read(server: RecordingServer, tmp_path: P
     assert torn.url is not None, said
     assert torn.url.startswith(f"{server.url}/"), said
     assert not wandb_internals.mark_of(file).exists(), said
-    file.write_bytes(whole)
-    assert not synced(file).is_torn
-    assert wandb_internals.mark_of(file).exists(), said
+    (other,) = logged(tmp_path, "offline").glob("run-*.wandb")
+    assert not synced(other).is_torn
+    assert wandb_internals.mark_of(other).exists(), said
 
 
 @pytest.mark.slow

@@ -19,12 +19,12 @@ from aiayn.reports.grid import Grid
 from aiayn.reports.tables.table3 import grids, summary
 from aiayn.reports.tables.table3_results import Report
 from aiayn.reports.workspaces_internals import content_of
+from aiayn.tracking.wandb_internals import STEP
 
 ORIGIN = (
     "Written by aiayn dashboard from the records of the runs; the next call writes it anew, so make a copy to edit."
 )
 
-STEP = "trainer/global_step"  # the optimizer step, on the x-axis of all curves
 TRAINING = ("train/loss", "train/ppl", "train/lr", "train/tokens_per_second")
 
 AXES = (

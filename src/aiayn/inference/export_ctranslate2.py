@@ -63,8 +63,7 @@ def transformer_spec(
     explicitly; a lone head of another width gets a second head of zeros. Rows of the embedding matrix beyond `pieces`
     are dropped. CTranslate2 has no padding token; in a vocabulary without an unknown token, pad is exported as it.
     """
-    from ctranslate2.specs import TransformerSpec
-    from ctranslate2.specs.common_spec import Activation
+    from ctranslate2.specs import Activation, TransformerSpec
 
     is_pre = architecture.norm == "pre"
     source = _Weights(weights, architecture)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rich.cells import cell_len
+from rich.text import Text
 
 from aiayn.reports.grid import Grid
 
@@ -64,22 +64,27 @@ def _fitted(grid: Grid, width: int, gap: int) -> list[Fitted]:
     return found
 
 
+def _columns(text: str) -> int:
+    """The columns of a terminal that a text takes."""
+    return Text(text).cell_len
+
+
 def _natural(grid: Grid, place: int) -> int:
     heading, _ = grid.columns[place]
-    return max(cell_len(each) for each in (heading, *_cells(grid, place)))
+    return max(_columns(each) for each in (heading, *_cells(grid, place)))
 
 
 def _least(grid: Grid, place: int, natural: int) -> int:
     """The width at which no word is broken, nor any figure."""
     heading, is_left = grid.columns[place]
-    headed = max(map(cell_len, heading.split()), default=0)
+    headed = max(map(_columns, heading.split()), default=0)
     if not is_left:
-        return max([headed, *map(cell_len, _cells(grid, place))])
+        return max([headed, *map(_columns, _cells(grid, place))])
     return max(headed, min(natural, LEAST_TEXT), _longest_word(grid, place))
 
 
 def _longest_word(grid: Grid, place: int) -> int:
-    return max((cell_len(word) for cell in _cells(grid, place) for word in cell.split(" ")), default=1)
+    return max((_columns(word) for cell in _cells(grid, place) for word in cell.split(" ")), default=1)
 
 
 def _names(grid: Grid, least: Sequence[int], width: int, gap: int) -> range:

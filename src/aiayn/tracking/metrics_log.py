@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from pytorch_lightning.loggers.logger import Logger
+from pytorch_lightning.loggers import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
 from aiayn.errors import UserError

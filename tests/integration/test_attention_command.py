@@ -144,7 +144,7 @@ def test_a_script_that_no_font_has_is_named_once(draw: Say) -> None:
         ("a\n", ["layers=2"], "layers=2: the run's model has 1; state numbers from 1 to 1"),
         ("a\n", ["heads=[1,3]"], "heads=[1, 3]: the run's model has 2; state numbers from 1 to 2"),
         ("a\n", ["heads=x"], "heads=x: "),
-        ("a\n", ["kind=self"], "kind: Invalid value 'self', expected one of [encoder, decoder, cross, all]"),
+        ("a\n", ["kind=self"], "kind=self: choose from encoder, decoder, cross, all"),
         (
             "the dog\n",
             ["kind=encoder", "word=cat"],

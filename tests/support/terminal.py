@@ -59,6 +59,10 @@ class Terminal:
         self.process.wait()
         os.close(self._own)
 
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._own, keys.encode())
+
     def read_until(self, is_there: Callable[[], bool], *, seconds: float = 60.0) -> None:
         """Read what the program writes until something is so."""
         end = time.monotonic() + seconds

@@ -8,18 +8,18 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from aiayn import __version__
 from aiayn.commands.report import REPORTS
 from aiayn.commands.reproduce import TABLES, reproduce
-from aiayn.commands.words import Words, parse_words, unknown_word_remedy
+from aiayn.commands.words import Command, Words, parse_words, unknown_word_remedy
 from aiayn.errors import USER_ERROR, RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.output_format import printed_as
@@ -32,16 +32,6 @@ from aiayn.system.torch_environment import set_torch_environment
 
 if TYPE_CHECKING:
     from aiayn.sweep.jobs import Jobs
-
-
-class Command(NamedTuple):
-    """A verb of the command line; the module of its name in this package runs it."""
-
-    summary: str
-    nouns: tuple[str, ...] = ()
-    """One of them must follow the verb."""
-    has_json: bool = False
-    """Whether it prints tables, and so takes format=json."""
 
 
 COMMANDS = {
@@ -75,15 +65,11 @@ COMMANDS = {
     "report": Command("print tables from records and the paper", tuple(REPORTS), has_json=True),
 }
 
-SHELLS = ("bash", "fish", "zsh")
-
 ANNOUNCED_AFTER = 1.0
 """Seconds without a line, after which a command says that it is starting."""
 
 MULTIRUN_CALLBACK = "+hydra.callbacks.jobs._target_=aiayn.sweep.jobs.MultirunStart"
 """Has Hydra call `Jobs.begin_multirun`."""
-
-COMPLETION_REQUESTS = [[f"{request}={shell}"] for request in ("install", "uninstall", "query") for shell in SHELLS]
 
 USAGE = """\
 aiayn <verb> [noun] [group=option] [key=value] ...
@@ -91,7 +77,7 @@ aiayn <verb> [noun] [group=option] [key=value] ...
 {verbs}
 
 aiayn <verb> --help lists a verb's groups and values; --cfg job --resolve prints the configuration.
-Completion: eval "$(aiayn -sc install=bash)"   (zsh and fish likewise)
+Completion: eval "$(aiayn -sc install=bash)"   (zsh likewise; fish: aiayn -sc install=fish | source)
 """
 
 
@@ -130,7 +116,9 @@ def _run(words: list[str]) -> int:
         print(f"aiayn {__version__}")  # noqa: T201
         return 0
     if words[0] in ("-sc", "--shell-completion"):
-        return _complete(words)
+        from aiayn.commands.completion import complete
+
+        return complete(words, COMMANDS)
     verb, rest = words[0], words[1:]
     if verb not in COMMANDS:
         raise UserError(f"{verb}: no such verb; {unknown_word_remedy(verb, COMMANDS)}")
@@ -262,47 +250,6 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
     if jobs.failed and jobs.show is None:
         retry = "rerun the command to retry them (a refused job needs another value)"
         raise RunFailedError(f"{failed} jobs failed; {retry}; finished runs are not repeated")
-
-
-def _complete(words: list[str]) -> int:
-    """Completion is called without a verb: take it from the line that is being completed."""
-    if words[1:] not in COMPLETION_REQUESTS:
-        raise UserError(f"{' '.join(words)}: state -sc install=bash, or zsh, or fish")
-    if not words[1].startswith("query"):
-        return _hydra_completion("train", words)
-    program, *typed = os.environ.get("COMP_LINE", "").split(" ")
-    if len(typed) < 2:
-        return _print_completions(COMMANDS, "".join(typed))
-    verb, *rest = typed
-    if verb not in COMMANDS:
-        return 0
-    nouns = COMMANDS[verb].nouns
-    if nouns and len(rest) == 1:
-        return _print_completions(nouns, rest[0])
-    if rest[-1].startswith("experiment="):  # Hydra would offer only the folders inside the group
-        from aiayn.config import store
-
-        return _print_completions([f"experiment={name}" for name in store.options("experiment")], rest[-1])
-    os.environ["COMP_LINE"] = " ".join([program, *(rest[1:] if nouns else rest)])
-    return _hydra_completion("train" if verb == "reproduce" else verb, words)
-
-
-def _print_completions(choices: Iterable[str], start: str) -> int:
-    print(" ".join(choice for choice in choices if choice.startswith(start)))  # noqa: T201
-    return 0
-
-
-def _hydra_completion(verb: str, words: list[str]) -> int:
-    """Hydra names the program after `sys.argv[0]`, which completion must see as typed."""
-    import hydra
-
-    from aiayn.config import store
-    from aiayn.config.compose import register
-
-    register()
-    sys.argv = ["aiayn", *words]
-    hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(lambda _: None)()
-    return 0
 
 
 @cache

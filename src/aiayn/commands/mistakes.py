@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -19,14 +20,11 @@ from aiayn.config.difference import SEARCHPATH
 from aiayn.config.identity import flatten
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES
-from aiayn.config.values import alternatives
+from aiayn.config.values import alternatives, choices
 from aiayn.errors import UserError, error_line
 from aiayn.sweep.launchers import BASIC_SWEEPER, sweeper_of
 from aiayn.sweep.words import further_folders
 from aiayn.system import files
-
-GLOBAL_GROUPS = ("experiment", "debug", "fidelity", "sweeps")
-"""Groups whose files state keys of the whole configuration."""
 
 PREFERRED = ("model.", "optimization.", "decoding.", "data.")
 """Groups searched first for a key that was typed without its group."""
@@ -128,6 +126,8 @@ def _refused_value(error: OmegaConfBaseException, key: str) -> str:
     value = "null" if error.value is None else error.value
     if hint is bool:
         return f"{key}={value}: must be true or false"
+    if any(isinstance(each, type) and issubclass(each, Enum) for each in alternatives(hint)):
+        return f"{key}={value}: choose from {', '.join(choices(hint))}"
     if str in alternatives(hint):
         quotes = "" if isinstance(error.value, list | dict | None) else "; put it in quotes"
         return f"{key}={value}: must be text{quotes}"
@@ -163,7 +163,7 @@ def _no_such_key(key: str, verb: str, overrides: Sequence[str], schema: Any) -> 
     group = key.partition(".")[0]
     if group == "hydra" and dataclasses.is_dataclass(schema):
         return _no_such_field(key, schema)
-    if key in GLOBAL_GROUPS:
+    if key in store.GLOBAL_GROUPS:
         option = next((word for word in overrides if key_of(word) == key), key)
         return f"{option}: a file of this group opens with the line `# @package _global_`"
     if kinds := _kinds_with(key):

@@ -17,7 +17,6 @@ from aiayn.config import store
 from aiayn.config.compose import without_hydra
 from aiayn.config.identity import flatten
 from aiayn.config.meanings import meanings
-from aiayn.config.sweep_schema import LAUNCHERS
 from aiayn.errors import UserError
 
 GROUPS = {
@@ -126,16 +125,9 @@ def _groups(verb: str, hydra: DictConfig) -> list[str]:
     chosen = hydra.runtime.choices
     folders = [Path(source.path) for source in hydra.runtime.config_sources if source.schema == "file"]
     explained = meanings(store.COMMANDS[verb]) | GROUPS
-    found: dict[str, tuple[str, list[str]]] = {}
-    for group in sorted(str(group) for group in chosen if "hydra" not in str(group)):
-        options = store.options(group, folders=folders)
-        if len(options) > 1 and group in explained:
-            found[group] = str(chosen[group]), options
-    if found and "sweeps" in found:
-        found["hydra/launcher"] = str(chosen["hydra/launcher"]), ["basic", *LAUNCHERS]
     lines: list[str] = []
-    for group, (option, options) in found.items():
-        default = "none" if option == "None" else option
+    for group, options in store.groups(verb, folders=folders).items():
+        default = "none" if chosen[group] is None else chosen[group]
         lines += _entry(group, f"{explained[group]} Default {default}; {_some(options)}")
     return ["", "Groups (group=option):", "", *lines, ""] if lines else [""]
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from aiayn.errors import UserError
 from aiayn.system import files
@@ -31,6 +31,31 @@ NEEDED = {
 
 UNSTATED = ("", "null", "none", "~", "false", "no", "off", "n")
 """Values of a key that leave it unset, in lower case."""
+
+
+FLAGS: dict[tuple[str, ...], dict[str, Any]] = {
+    **{names: {"action": "store_true"} for names in (("--help", "-h"), ("--hydra-help",), ("--resolve",))},
+    ("--multirun", "-m"): {"action": "store_true"},
+    ("--cfg", "-c"): {"choices": ["job", "hydra", "all"]},
+    ("--package", "-p"): {},
+    ("--config-dir", "-cd"): {},
+    ("--info", "-i"): {
+        "nargs": "?",
+        "const": "all",
+        "choices": ["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"],
+    },
+}
+"""The flags of every verb but `reproduce`, and what `argparse` is told of each."""
+
+
+class Command(NamedTuple):
+    """A verb of the command line; the module of its name in this package runs it."""
+
+    summary: str
+    nouns: tuple[str, ...] = ()
+    """One of them must follow the verb."""
+    has_json: bool = False
+    """Whether it prints tables, and so takes format=json."""
 
 
 class Words(argparse.Namespace):
@@ -80,13 +105,8 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
             raise UserError(f"{word!r}: is not UTF-8; rename the file or folder, or work in the folder that has it")
     parser = _Parser(prog=f"aiayn {verb}", add_help=False, allow_abbrev=False)
     parser.add_argument("overrides", nargs="*")
-    for flags in (["--help", "-h"], ["--hydra-help"], ["--resolve"], ["--multirun", "-m"]):
-        parser.add_argument(*flags, action="store_true")
-    parser.add_argument("--cfg", "-c", choices=["job", "hydra", "all"])
-    parser.add_argument("--package", "-p")
-    parser.add_argument("--config-dir", "-cd")
-    information = ["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"]
-    parser.add_argument("--info", "-i", nargs="?", const="all", choices=information)
+    for names, settings in FLAGS.items():
+        parser.add_argument(*names, **settings)
     parsed, unknown = parser.parse_known_intermixed_args(words, Words())
     if unknown:
         raise UserError(f"{unknown[0]}: no such flag; an override has no dashes, as in key=value; see --help")
@@ -99,8 +119,13 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
         parsed.format, parsed.overrides = split_format(parsed.overrides, has_folder=verb == "replay")
     refuse_ignored(verb, parsed.overrides)
     if parsed.config_dir is not None:
-        parsed.overrides.append(f"hydra.searchpath=['file://{_folder(parsed.config_dir).absolute()}']")
+        parsed.overrides.append(searchpath(_folder(parsed.config_dir)))
     return parsed
+
+
+def searchpath(folder: Path) -> str:
+    """The override that has Hydra search a folder, too."""
+    return f"hydra.searchpath=['file://{folder.absolute()}']"
 
 
 def _at_home(word: str) -> str:

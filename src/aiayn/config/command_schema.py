@@ -12,7 +12,9 @@ from aiayn.config.schema import CachePathConfig, DecodingConfig, PathsConfig, Pr
 from aiayn.config.values import (
     LARGEST,
     Count,
+    Name,
     Numbers,
+    OneOrList,
     Positive,
     Range,
     Seed,
@@ -112,11 +114,18 @@ class DeviceConfig:
     """Settings of this process."""
 
 
+class ScoredSplit(StrEnum):
+    """A split of a corpus that is not trained on."""
+
+    dev = "dev"
+    test = "test"
+
+
 @dataclass
 class EvaluateConfig(EnsembleConfig):
     """`aiayn evaluate`."""
 
-    splits: Texts = MISSING
+    splits: Annotated[Any, OneOrList(str), Name(ScoredSplit)] = MISSING
     """The splits to score: dev, test, or a list."""
     n_best: Count | None = MISSING
     """Also write this many hypotheses of each sentence with their scores, as JSON; null: the best one's text alone."""

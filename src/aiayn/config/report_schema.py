@@ -1,12 +1,24 @@
 """The schema of the commands that compare runs. No field has a default; see `schema`."""
 
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
 
 from omegaconf import MISSING
 
-from aiayn.config.command_schema import Resamples, TrustConfig
+from aiayn.config.command_schema import Resamples, ScoredSplit, TrustConfig
 from aiayn.config.schema import CachePathConfig, PathsConfig, RunsPathConfig
-from aiayn.config.values import Count, Seed, TextsOrNull, WholeNumber, text, text_or_null, true_or_false
+from aiayn.config.values import (
+    Count,
+    Name,
+    OneOrList,
+    Seed,
+    TextsOrNull,
+    WholeNumber,
+    text,
+    text_or_null,
+    true_or_false,
+)
 
 
 @dataclass
@@ -29,6 +41,14 @@ class OnlyComparedConfig(OnlyConfig):
     """Runs of these sweeps: a pattern, or a list of names (of files, or AIAYN_SWEEP); null: of all."""
     experiment: TextsOrNull = MISSING
     """Runs of these experiments: a pattern as in table3/c_*, or a list of them; null: of all."""
+
+
+class SlowMetric(StrEnum):
+    """A metric that is computed on request."""
+
+    chrf_pp = "chrf_pp"
+    ter = "ter"
+    comet = "comet"
 
 
 @dataclass
@@ -61,7 +81,7 @@ class ReportConfig(TrustConfig):
     """Fidelity profiles to compare, a list; null: all."""
     against: str | None = text_or_null()
     """The reference run of a comparison; null: the run of table3/base with the fewest changes, if there is one."""
-    metrics: TextsOrNull = MISSING
+    metrics: Annotated[Any, OneOrList(str, is_optional=True), Name(SlowMetric)] = MISSING
     """Metrics of a matrix besides all definitions of BLEU, one or a list: chrf_pp, ter, comet."""
     comet_model: str = text()
     """Model of COMET: a name on the Hugging Face hub, or the file of a checkpoint."""
@@ -103,7 +123,7 @@ class CompareConfig:
     """A run directory, or a folder below its evaluations/."""
     against: str = text()
     """Another one, on the same data; differences are the first minus this one."""
-    split: str = text()
+    split: ScoredSplit = MISSING
     """dev or test."""
     examples: WholeNumber = MISSING
     """Sentences to show for each run, those with the largest differences."""

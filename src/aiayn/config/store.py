@@ -1,9 +1,11 @@
 """The schema of each command, and the folders of configuration values."""
 
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 
 from aiayn.config import command_schema, report_schema, schema
+from aiayn.config.sweep_schema import LAUNCHERS
 from aiayn.system import files
 
 COMMANDS: dict[str, type] = {
@@ -33,6 +35,9 @@ COMMANDS: dict[str, type] = {
 SWEEPS = "sweeps"
 """The group whose options are whole multiruns."""
 
+GLOBAL_GROUPS = ("experiment", "debug", "fidelity", SWEEPS)
+"""Groups whose files state keys of the whole configuration."""
+
 
 def conf_directory() -> Path:
     """The folder of configuration values: in an installed package, or beside src/ in a checkout."""
@@ -60,6 +65,17 @@ def _beside_the_code(folder: str, file: str) -> Path:
 def group_directory(group: str) -> Path:
     """The folder that holds a group's options."""
     return sweeps_directory() if group == SWEEPS else conf_directory() / group
+
+
+def groups(verb: str, *, folders: Iterable[Path] = ()) -> dict[str, list[str]]:
+    """The groups from which a command takes an option, with their options; those with one option are left out."""
+    schema_of_verb = COMMANDS[verb]
+    if not issubclass(schema_of_verb, schema.TrainConfig):
+        return {}
+    roots = [*folders]
+    names = sorted({*(field.name for field in dataclasses.fields(schema_of_verb)), *GLOBAL_GROUPS})
+    found = {name: options(name, folders=roots) for name in names} | {"hydra/launcher": ["basic", *LAUNCHERS]}
+    return {name: known for name, known in found.items() if len(known) > 1}
 
 
 def options(group: str, *, folders: Iterable[Path] = ()) -> list[str]:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeGuard
 
-from aiayn.config.data_schema import ParsedDataConfig
-from aiayn.config.schema import TrainConfig
+from aiayn.config.data_schema import DataConfig, ParsedDataConfig
+from aiayn.config.schema import DecodingConfig, TrainConfig
 from aiayn.config.values import LARGEST, Count, Range, WholeNumber, check_value
 from aiayn.errors import UserError
 from aiayn.system import files
@@ -110,7 +110,7 @@ def validate_callbacks(config: TrainConfig) -> None:
             _validate_checkpoints(name, node)
     if not all(_logs_nothing(str(node["_target_"])) for node in config.callbacks.values()):
         return  # one of them may log the metric that another monitors
-    known = _metrics(config)
+    known = monitored_metrics(config.decoding, config.data)
     for name, node in config.callbacks.items():
         if node.get("monitor") not in (None, *known):
             raise UserError(f"callbacks.{name}.monitor={node['monitor']}: choose from {', '.join(known)}")
@@ -144,13 +144,13 @@ def _logs_nothing(target: str) -> bool:
     )
 
 
-def _metrics(config: TrainConfig) -> tuple[str, ...]:
+def monitored_metrics(decoding: DecodingConfig, data: DataConfig) -> tuple[str, ...]:
     """The metrics that callbacks can monitor."""
-    if not config.decoding.validation_sentences:
+    if not decoding.validation_sentences:
         return "step", "epoch", "val/ppl"
-    if isinstance(config.data, ParsedDataConfig):
+    if isinstance(data, ParsedDataConfig):
         return "step", "epoch", "val/ppl", "val/f1"
-    return "step", "epoch", "val/ppl", "val/bleu_none" if config.data.pretokenized else "val/bleu"
+    return "step", "epoch", "val/ppl", "val/bleu_none" if data.pretokenized else "val/bleu"
 
 
 def logs_to_wandb(logger: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ import dataclasses
 import math
 import os
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum
 from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -42,16 +42,24 @@ class Range:
 
 
 @dataclass(frozen=True)
-class NameOrClass:
-    """A text that is one of these names, or a class of the user's own (`aiayn.system.plugins`)."""
+class Name:
+    """A text that is one of these names."""
 
     names: type[StrEnum]
 
     def expected(self, value: str) -> str | None:
         """The values that a text may have; None if it is one."""
-        if value in list(self.names) or is_plugin(value):
-            return None
-        return f"choose from {', '.join(self.names)}, or name a class as in my_package.my_module:MyClass"
+        return None if value in list(self.names) else f"choose from {', '.join(self.names)}"
+
+
+@dataclass(frozen=True)
+class NameOrClass(Name):
+    """The same, or a class of the user's own (`aiayn.system.plugins`)."""
+
+    def expected(self, value: str) -> str | None:
+        """The values that a text may have; None if it is one."""
+        names = None if is_plugin(value) else super().expected(value)
+        return names and f"{names}, or name a class as in my_package.my_module:MyClass"
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,25 @@ def check_values(config: object, prefix: str = "") -> None:
             _check_number(key, value, hints[name])
 
 
+def choices(hint: Any) -> list[str]:
+    """The values that a type lists, as on the command line: names, true and false, null; of a free text none."""
+    found = [str(name) for each in _stated(hint, Name) for name in each.names]
+    for kind in alternatives(hint):
+        if get_origin(kind) is Literal:
+            found += [str(choice).lower() for choice in get_args(kind)]
+        elif isinstance(kind, type) and issubclass(kind, Enum):
+            found += [member.name for member in kind]
+        elif kind is bool:
+            found += ["true", "false"]
+    is_optional = NoneType in alternatives(hint) or any(each.is_optional for each in _stated(hint, OneOrList))
+    return [*found, *(["null"] if is_optional else [])]
+
+
+def is_listed(hint: Any) -> bool:
+    """Whether a type takes lists."""
+    return bool(_stated(hint, OneOrList))
+
+
 def _stated(hint: Any, kind: type[Stated]) -> list[Stated]:
     """What the alternatives of a type state of a kind of their metadata."""
     return [each for part in alternatives(hint) for each in getattr(part, "__metadata__", ()) if isinstance(each, kind)]
@@ -150,7 +177,7 @@ def _check_several(key: str, value: Any, hint: Any, several: OneOrList) -> None:
         raise UserError(f"{key}={'null' if value is None else value}: must be {expected}{remedy}")
     for each in value if isinstance(value, list) else [value]:
         if isinstance(each, str):
-            _check_text(key, each, str)
+            _check_text(key, each, hint)
         elif each is not None:
             _check_number(key, each, hint)
 
@@ -158,8 +185,8 @@ def _check_several(key: str, value: Any, hint: Any, several: OneOrList) -> None:
 def _check_text(key: str, value: str, hint: Any) -> None:
     if not value.strip() and hint != MayBeEmpty:
         raise UserError(f"{key} has no value: state it, as in {key}=...")
-    choices = _stated(hint, NameOrClass)
-    expected = choices[0].expected(value) if choices else None
+    named = _stated(hint, Name)
+    expected = named[0].expected(value) if named else None
     if expected is not None:
         raise UserError(f"{key}={value}: {expected}")
     if not is_utf8(value):

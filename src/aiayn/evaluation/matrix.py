@@ -120,17 +120,6 @@ SLOW: Mapping[str, Callable[[Translations, str], Score]] = {
 """Scores that are computed on request; the second argument is COMET's model."""
 
 
-def check_metrics(names: Sequence[str]) -> None:
-    """Refuse names that are not in `SLOW`.
-
-    Raises:
-        UserError: naming the first.
-    """
-    for name in names:
-        if name not in SLOW:
-            raise UserError(f"metrics={name}: choose from {', '.join(SLOW)}; all other scores are always computed")
-
-
 def slow_scores(text: Translations, names: Sequence[str], *, comet_model: str) -> dict[str, Score]:
     """The scores of these names in `SLOW`.
 

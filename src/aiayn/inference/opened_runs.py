@@ -26,7 +26,7 @@ from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory, named_runs, open_run
 from aiayn.runs.record import Record, read_record
 from aiayn.runs.weights_file import published_weights
-from aiayn.system import files
+from aiayn.system import files, machine
 from aiayn.system.allocator import keep_memory
 from aiayn.system.quiet import quiet_libraries
 from aiayn.system.tf32 import allow_tf32
@@ -206,6 +206,6 @@ def usable_device(name: str) -> torch.device:
     if match is None:
         raise UserError(f"device={name}: choose from auto, cpu, cuda, cuda:<n>")
     if name != "cpu" and int(match[1] or 0) >= available:
-        known = ", ".join(("auto", "cpu", *(f"cuda:{number}" for number in range(available))))
+        known = ", ".join(machine.device_names(available))
         raise UserError(f"device={name}: torch finds no such device here; choose from {known}")
     return torch.device(name)

@@ -23,7 +23,7 @@ from aiayn.config.identity import flatten
 from aiayn.config.meanings import heading_comment, meanings
 from aiayn.config.resolvers import RESOLVERS
 from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
-from aiayn.config.values import NameOrClass, OneOrList
+from aiayn.config.values import Name, NameOrClass, OneOrList
 from aiayn.reports.formats import console, markdown_table, print_grid
 from aiayn.reports.grid import Grid
 from aiayn.system import files
@@ -305,12 +305,13 @@ def _hydra_keys(prefix: str, kind: type, values: Mapping[str, Any]) -> str:
 
 def _type(hint: Any) -> str:
     """A type in words."""
-    names = [each.names for each in getattr(hint, "__metadata__", ()) if isinstance(each, NameOrClass)]
-    if names:
-        return f"{_type(names[0])}, or `module:Class`"
-    for each in getattr(hint, "__metadata__", ()):
+    metadata = getattr(hint, "__metadata__", ())
+    named = next((each for each in metadata if isinstance(each, Name)), None)
+    if isinstance(named, NameOrClass):
+        return f"{_type(named.names)}, or `module:Class`"
+    for each in metadata:
         if isinstance(each, OneOrList):
-            return f"{_type(each.kind)} or list{' or `null`' if each.is_optional else ''}"
+            return f"{_type(named.names if named else each.kind)} or list{' or `null`' if each.is_optional else ''}"
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     if get_origin(hint) in (Union, UnionType):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from aiayn.config import store
 from aiayn.config.meanings import heading_comment, meanings
-from aiayn.config.values import NameOrClass, Range
+from aiayn.config.values import Name, NameOrClass, Range
 from aiayn.reports.configuration import MISSING, OwnPart, Values, fields, open_keys, options_by_type, own_part
 from aiayn.reports.formats import print_json
 
@@ -104,7 +104,7 @@ def plain_type(hint: Any) -> dict[str, Any]:
     for each in metadata:
         if isinstance(each, Range):
             bounds = {name: bound if math.isfinite(bound) else None for name, bound in vars(each).items()}
-        if isinstance(each, NameOrClass):
+        if isinstance(each, Name):
             names = [str(name) for name in each.names]
     plain = get_args(own)[0] if get_origin(own) is Annotated else own
     if isinstance(plain, type) and issubclass(plain, Enum):

@@ -16,7 +16,6 @@ from aiayn.data.corpora.corpus import HELD_OUT, Split
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.word_counts import training_counts
 from aiayn.data.words import characters_of, words_of
-from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
 from aiayn.evaluation.lengths import length_parts
@@ -143,11 +142,9 @@ def report_paired(config: CompareConfig, output: Path | None) -> None:
     """Print how two runs compare, or write it to a .md or .json file.
 
     Raises:
-        UserError: there is no such split, or the runs do not compare.
+        UserError: the runs do not compare.
     """
-    split = next((name for name in HELD_OUT if name == config.split), None)
-    if split is None:
-        raise UserError(f"split={config.split}: choose from {', '.join(HELD_OUT)}")
+    split = next(name for name in HELD_OUT if name == config.split)
     first, second = open_evaluation(config.run), open_evaluation(config.against, key="against")
     show(document(compare_two(first, second, split, config)), output)
 

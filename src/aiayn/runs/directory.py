@@ -119,6 +119,16 @@ class RunDirectory:
                 found[path.stem] = (int(match["step"]), path)
         return found
 
+    def checkpoint_names(self) -> list[str]:
+        """What `checkpoint` takes; a published run's only checkpoint has several names."""
+        if self.is_published:
+            known = published_weights(self.weights)
+            return ["last", str(known.step), known.checkpoint, *(["average"] if known.averaged_steps else [])]
+        steps, best, averages = self.steps(), self.steps("best"), self.averages()
+        named = {"last": steps, "best": best, "average": len(averages) == 1}
+        numbers = sorted({*self.steps("weights"), *best, *steps})
+        return [*(name for name, there in named.items() if there), *averages, *map(str, numbers)]
+
     def checkpoint(self, which: str) -> tuple[int, Path]:
         """The step and file of a checkpoint: "last", "best", "average", an optimizer step, or the name of an average.
 
@@ -143,16 +153,16 @@ class RunDirectory:
         by_step = {**self.steps("weights"), **best, **steps}
         if which.isdecimal() and int(which) in by_step:
             return int(which), by_step[int(which)]
-        existing = [*(["last"] if steps else []), *(["best"] if best else []), *averages, *map(str, sorted(by_step))]
         if not files.is_dir(self.checkpoints):
             raise UserError(f"{self.path}: has neither checkpoints/ nor {self.weights.name}; restore or fetch them")
-        raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(existing) or 'no checkpoint'}")
+        raise UserError(
+            f"checkpoint={which}: {self.checkpoints} has {', '.join(self.checkpoint_names()) or 'no checkpoint'}"
+        )
 
     def _published_checkpoint(self, which: str) -> tuple[int, Path]:
-        """The only checkpoint of a published run, by its name, its step, "last", and of an average "average"."""
+        """The only checkpoint of a published run."""
         known = published_weights(self.weights)
-        names = ["last", str(known.step), known.checkpoint, *(["average"] if known.averaged_steps else [])]
-        if which not in names:
+        if which not in self.checkpoint_names():
             raise UserError(
                 f"checkpoint={which}: {self.path} is a published run, whose only checkpoint is {known.checkpoint}; "
                 "leave it out"

@@ -34,6 +34,11 @@ def gpus() -> list[str]:
     return list(dict.fromkeys(valid))
 
 
+def device_names(count: int) -> list[str]:
+    """The values of `device` on a machine with so many GPUs."""
+    return ["auto", "cpu", *(["cuda"] if count else []), *(f"cuda:{number}" for number in range(count))]
+
+
 def works_on_gpus(accelerator: object) -> bool:
     """Whether a run with this `trainer.accelerator` uses GPUs."""
     return accelerator in ("gpu", "cuda") or (accelerator == "auto" and bool(gpus()))

@@ -157,7 +157,7 @@ def test_every_boolean_takes_true_and_false_alone(schema: type, name: str, value
 @pytest.mark.parametrize(
     ("verb", "words", "complaint"),
     [
-        ("evaluate", ["run=x", "splits=-1"], "run=x: not a run directory"),
+        ("evaluate", ["run=x", "splits=-1"], "splits=-1: choose from dev, test"),
         ("report", ["fidelity", "profiles=true"], "profiles=true: no such profile"),
         ("tune", ["run=x", "beam_sizes=[a]"], "beam_sizes=['a']: must be a whole number, or a list of them"),
         ("attention", ["run=x", "layers=1.5"], "layers=1.5: must be a whole number, or a list of them, or null"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from aiayn.commands.choices import Line, file_names
 from aiayn.commands.reproduce import OF_THE_REPORT
 from aiayn.commands.words import FLAGS, Command
-from aiayn.errors import UserError
+from aiayn.errors import UserError, error_line
 
 INSTALL = {
     "bash": r"""
@@ -71,7 +71,10 @@ def complete(words: Sequence[str], commands: Mapping[str, Command]) -> int:
         return 0
     line, point = os.environ.get("COMP_LINE", ""), os.environ.get("COMP_POINT", "")
     line = line[: int(point)] if point.isdecimal() else line
-    found = completions(line, commands)
+    try:
+        found = completions(line, commands)
+    except Exception as error:  # not even the defaults compose: shells show nothing, and whoever calls this one line
+        raise UserError(f"{' '.join(words)}: {error_line(error)}") from error
     for word in _as_bash_inserts(found, line) if shell == "bash" else found:
         print(word)  # noqa: T201
     return 0

@@ -13,7 +13,6 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from aiayn.sweep.launchers import check_no_group
 from aiayn.system.extras import require
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ class ScheduledLauncher(Launcher):
         Raises:
             UserError: a package or the scheduler is missing, or it does not take the jobs.
         """
-        check_no_group()
         scheduler = self.scheduler()
         from aiayn.sweep.jobs import Task
         from aiayn.sweep.scheduled import Starter, launch

@@ -1,20 +1,21 @@
 """The words of a command line composed and judged in this process, for a single job and for `aiayn.api`."""
 
+import copy
+import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hydra import initialize_config_dir
-from hydra._internal.callbacks import Callbacks
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
-from hydra.core.utils import configure_log, run_job
-from hydra.types import HydraContext, RunMode
-from omegaconf import DictConfig, OmegaConf
+from hydra.core.utils import JobReturn, JobStatus, configure_log, env_override
+from hydra.experimental.callback import Callback
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf, read_write
 
 from aiayn.commands.mistakes import explain
 from aiayn.commands.words import Words, parse_words
@@ -22,13 +23,16 @@ from aiayn.config import secrets
 from aiayn.config.absolute import check_literal
 from aiayn.config.compose import compose_with_hydra, register, without_hydra
 from aiayn.config.computed import check_computed_keys
-from aiayn.config.store import conf_directory
+from aiayn.config.hydra_versions import allowed, context_of, create, initialized
 from aiayn.config.texts import check_swept_texts
-from aiayn.errors import UserError
-from aiayn.sweep.jobs import Task, judged
-from aiayn.sweep.launchers import remove_empty
+from aiayn.errors import UserError, error_line
+from aiayn.sweep.jobs import judged, module_of
+from aiayn.sweep.launchers import BASIC, check_no_group, launcher_of
 from aiayn.sweep.words import first_value
 from aiayn.system.output_format import Format
+from aiayn.system.plugins import failures_named
+
+logger = logging.getLogger("aiayn")
 
 T = TypeVar("T")
 
@@ -51,11 +55,10 @@ def _composed_first(verb: str, overrides: Sequence[str]) -> tuple[DictConfig, li
     return compose_with_hydra(verb, [word for word in words if word is not None]), [*swept]
 
 
-def check_words(verb: str, words: Words) -> DictConfig | None:
-    """Refuse a configuration before Hydra makes folders or shows it.
+def check_words(verb: str, words: Words) -> DictConfig:
+    """Return the configuration with the first value of each swept key, refused before Hydra makes folders or shows it.
 
-    Returns:
-        The configuration of a single job; None for a multirun, and for words that are only shown.
+    `words.multirun` is set where a file makes the command a multirun.
     """
     composed = _composed(verb, words)
     is_multirun = words.multirun or composed.hydra.mode is RunMode.MULTIRUN
@@ -63,66 +66,94 @@ def check_words(verb: str, words: Words) -> DictConfig | None:
         raise UserError(f"format=json: the jobs of aiayn {verb} -m would print a document each; run them one by one")
     if words.cfg:
         _judged(verb, words, composed)
-    elif is_multirun and not words.is_only_shown:
+    if words.is_only_shown:
+        return composed
+    words.multirun = is_multirun
+    if is_multirun:
+        check_no_group()
         _answered(verb, words.overrides, composed, _make_sweeper)
-    return None if is_multirun or words.is_only_shown else composed
+    elif launcher_of(composed.hydra) != BASIC:
+        name = composed.hydra.runtime.choices.get("hydra/launcher")
+        raise UserError(f"hydra/launcher={name}: launchers run the jobs of a multirun; add -m, for one job too")
+    return composed
 
 
-def run_single(verb: str, overrides: Sequence[str], composed: DictConfig, task: Task) -> None:
-    """Run a single job that has been composed: as `hydra.main` does, which would compose it twice more.
+def run_single(verb: str, overrides: Sequence[str], composed: DictConfig) -> Any:
+    """Run a single job that has been composed, and return the value of its command.
 
     Raises:
         UserError: the job cannot be set up, or its configuration be judged.
     """
 
     def attempt(others: Sequence[str]) -> None:
-        found, _ = _composed_first(verb, others)
+        with _set_up(verb, _composed_first(verb, others)[0]):
+            pass
+
+    with ExitStack() as stack:
         try:
-            _run_with_hydra(verb, found, lambda _: None)
-        finally:
-            _remove_folder(found)
-        judged(verb, without_hydra(found))
-
-    try:
-        _run_with_hydra(verb, composed, task)
-        if task.failure is not None and not task.is_running:
-            raise task.failure
-    except Exception as error:
-        _remove_folder(composed)
-        raise UserError(explain(error, verb, overrides, attempt)) from error
+            config = stack.enter_context(_set_up(verb, composed))
+        except Exception as error:
+            raise UserError(explain(error, verb, overrides, attempt)) from error
+        with failures_named():
+            return module_of(verb).main(config)
 
 
-def _remove_folder(composed: DictConfig) -> None:
-    """Remove the folder that Hydra may have made for a job."""
-    if not OmegaConf.is_missing(composed.hydra.runtime, "output_dir"):
-        remove_empty(Path(composed.hydra.runtime.output_dir))
-
-
-def _run_with_hydra(verb: str, composed: DictConfig, task: Callable[[DictConfig], None]) -> None:
-    composed.hydra.mode = RunMode.RUN
+@contextmanager
+def _set_up(verb: str, composed: DictConfig) -> Iterator[Any]:
+    """A job's logging, environment variables and callbacks, as Hydra sets them; and its configuration, judged."""
     # Hydra states the run's folder as a value.
     check_literal("paths.runs", Path(str(OmegaConf.select(composed, "paths.runs", default="."))).absolute())
-    with initialize_config_dir(str(conf_directory()), version_base="1.3"):
-        configure_log(composed.hydra.hydra_logging, composed.hydra.verbose)
-        callbacks = Callbacks(composed)
-        callbacks.on_run_start(config=composed, config_name=verb)
-        context = HydraContext(config_loader=GlobalHydra.instance().config_loader(), callbacks=callbacks)
-        returned = run_job(
-            hydra_context=context,
-            task_function=task,
-            config=composed,
-            job_dir_key="hydra.run.dir",
-            job_subdir_key=None,
-        )
-        callbacks.on_run_end(config=composed, config_name=verb, job_return=returned)
+    composed.hydra.mode = RunMode.RUN
+    callbacks = _callbacks(composed)
+    job = JobReturn(overrides=[*composed.hydra.overrides.task], task_name=verb, working_dir=str(Path.cwd()))
+    outside = HydraConfig.instance().cfg
+    try:
+        HydraConfig.instance().set_config(composed)  # the run's name refers to it
+        with read_write(composed.hydra.runtime):
+            composed.hydra.runtime.output_dir = str(Path(composed.hydra.run.dir).absolute())
+        job.cfg = without_hydra(copy.deepcopy(composed))
+        job.hydra_cfg = composed
+        with allowed(composed):
+            for logging_of in (composed.hydra.hydra_logging, composed.hydra.job_logging):
+                configure_log(logging_of, composed.hydra.verbose)
+        with env_override(composed.hydra.job.env_set):
+            config = judged(verb, job.cfg)
+            _notify(callbacks, "on_run_start", config=composed, config_name=verb)
+            _notify(callbacks, "on_job_start", config=composed, task_function=module_of(verb).main)
+            try:
+                yield config
+                job.status = JobStatus.COMPLETED
+            except BaseException as error:
+                job.status, job.return_value = JobStatus.FAILED, error
+                raise
+            finally:
+                _notify(callbacks, "on_job_end", config=composed, job_return=job)
+                _notify(callbacks, "on_run_end", config=composed, config_name=verb, job_return=job)
+    finally:
+        HydraConfig.instance().cfg = outside
+
+
+def _callbacks(composed: DictConfig) -> list[Callback]:
+    """The user's callbacks of Hydra."""
+    return [create(each) for each in (composed.hydra.callbacks or {}).values()]
+
+
+def _notify(callbacks: Sequence[Callback], event: str, **arguments: Any) -> None:
+    """Call them; one that fails stops no job."""
+    for callback in callbacks:
+        try:
+            getattr(callback, event)(**arguments)
+        except Exception as error:
+            logger.warning("hydra.callbacks: %s.%s: %s", type(callback).__name__, event, error_line(error))
 
 
 def _make_sweeper(composed: DictConfig) -> None:
-    """Make Hydra's sweeper and launcher, as for a multirun."""
-    with initialize_config_dir(str(conf_directory()), version_base="1.3"):
-        loader = GlobalHydra.instance().config_loader()
-        context = HydraContext(config_loader=loader, callbacks=Callbacks(composed))
-        Plugins.instance().instantiate_sweeper(config=composed, hydra_context=context, task_function=lambda _: None)
+    """Make Hydra's sweeper and launcher, and the callbacks, as for a multirun."""
+    _callbacks(composed)
+    with initialized():
+        Plugins.instance().instantiate_sweeper(
+            config=composed, hydra_context=context_of(composed), task_function=lambda _: None
+        )
 
 
 def typed_configuration(verb: str, overrides: Sequence[str], *, config_dir: Path | None = None) -> Any:

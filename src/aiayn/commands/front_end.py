@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiayn import __version__
 from aiayn.commands.report import REPORTS
@@ -31,6 +31,8 @@ from aiayn.system.streams import allow_any_path, open_closed_streams
 from aiayn.system.torch_environment import set_torch_environment
 
 if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
     from aiayn.sweep.jobs import Jobs
 
 
@@ -68,8 +70,8 @@ COMMANDS = {
 ANNOUNCED_AFTER = 1.0
 """Seconds without a line, after which a command says that it is starting."""
 
-MULTIRUN_CALLBACK = "+hydra.callbacks.jobs._target_=aiayn.sweep.jobs.MultirunStart"
-"""Has Hydra call `Jobs.begin_multirun`."""
+MULTIRUN_START = "aiayn.sweep.jobs.MultirunStart"
+"""Hydra's callback that calls `Jobs.begin_multirun`."""
 
 USAGE = """\
 aiayn <verb> [noun] [group=option] [key=value] ...
@@ -172,66 +174,83 @@ def _help(verb: str, words: Sequence[str]) -> int:
 
 
 def _hydra(verb: str, words: Words) -> int:
-    """Compose and call the command for a single job, or let Hydra do so for each job of a multirun."""
-    from concurrent.futures import BrokenExecutor
-
-    import hydra
-
+    """Compose and call the command for a single job; let Hydra do so for each job of a multirun, or show something."""
     from aiayn.commands.composing import check_words, compose_first, run_single
     from aiayn.commands.mistakes import explain
-    from aiayn.config import store
     from aiayn.config.compose import register
+    from aiayn.config.hydra_versions import run_main
     from aiayn.config.texts import as_written
-    from aiayn.sweep.jobs import Jobs
     from aiayn.sweep.words import name_sweep, write_out_globs
 
     register()
     words.overrides = write_out_globs(words.overrides)
     name_sweep(words.overrides, is_multirun=words.multirun)
     words.overrides = as_written(verb, words.overrides)
-    single = check_words(verb, words)
+    composed = check_words(verb, words)
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
-    sys.argv = [f"aiayn {verb}", MULTIRUN_CALLBACK, *words.hydra_arguments()]
+    try:
+        if words.is_only_shown:
+            sys.argv = [f"aiayn {verb}", *words.hydra_arguments()]
+            run_main(verb, lambda _: None)
+        elif words.multirun:
+            _multirun(verb, words, composed)
+        else:
+            _print_plan(verb, [run_single(verb, words.overrides, composed)])
+    except (UserError, RunFailedError):
+        raise
+    except Exception as error:  # of Hydra, or of its launchers and sweepers
+        if is_of_output(error):
+            raise
+        raise UserError(explain(error, verb, words.overrides, partial(compose_first, verb))) from error
+    except SystemExit as error:  # Hydra has shown something, or a package that is not there
+        if not words.is_only_shown:
+            raise RunFailedError(failure_text(error)) from error
+        return 0 if error.code in (None, 0) else 2
+    return 0
+
+
+def _multirun(verb: str, words: Words, composed: "DictConfig") -> None:
+    """Let Hydra run the jobs, then those that other processes held, and print the results."""
+    from concurrent.futures import BrokenExecutor
+
+    from aiayn.config.hydra_versions import allowed, run_main
+    from aiayn.sweep.jobs import Jobs
+
+    sys.argv = [f"aiayn {verb}", f"+hydra.callbacks.jobs._target_={MULTIRUN_START}", *words.hydra_arguments()]
     print_error = _print_error_once if verb == "plan" else _print_error  # jobs tend to share it
     with Jobs(verb, print_error=print_error) as jobs:
         try:
-            if single is not None:
-                run_single(verb, words.overrides, single, jobs.task)
-            else:
-                hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
+            with allowed(composed, MULTIRUN_START):
+                run_main(verb, jobs.task)
         except BrokenExecutor:  # a process of a launcher's pool was killed; the pool then kills the others
             jobs.are_cut_short = True
-        except (UserError, RunFailedError):
-            raise
-        except Exception as error:  # of Hydra, or of its launchers and sweepers
-            if is_of_output(error):
-                raise
-            raise UserError(explain(error, verb, words.overrides, partial(compose_first, verb))) from error
-        except SystemExit as error:  # Hydra has shown something, or a package that is not there
-            if not words.is_only_shown:
-                raise RunFailedError(failure_text(error)) from error
-            return 0 if error.code in (None, 0) else 2
         jobs.end()
-        if not jobs.have_begun and not words.is_only_shown:
+        if not jobs.have_begun:
             typed = shlex.join([verb, *words.hydra_arguments()])
             raise UserError(
                 f"aiayn {typed}: no job to run, since a swept key has no values; list at least one, as in seed=1,2"
             )
         _conclude(verb, jobs)
-    return 0
+
+
+def _print_plan(verb: str, results: Sequence[Any]) -> None:
+    """Print the plans that `aiayn plan` returned."""
+    if verb == "plan" and results:
+        from aiayn.reports.plan import print_plan
+
+        print_plan(results)
 
 
 def _conclude(verb: str, jobs: "Jobs") -> None:
-    """Print the results of all jobs, and count the jobs of a multirun that failed."""
+    """Print the results of all jobs, and count the jobs that failed."""
     if jobs.show is not None:
         jobs.show()
-    elif verb == "plan" and jobs.results:
+    elif verb == "plan":
         from aiayn.costs.plan import Plan
-        from aiayn.reports.plan import print_plan
 
-        print_plan([Plan.read(result) for result in jobs.results])
-    elif verb == "train" and jobs.are_a_multirun:
+        _print_plan(verb, [Plan.read(result) for result in jobs.results])
+    elif verb == "train":
         from aiayn.reports.sweep import print_sweep
 
         swept = [(outcome.swept, outcome) for outcome in jobs.outcomes if outcome.swept is not None]

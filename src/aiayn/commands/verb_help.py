@@ -127,7 +127,7 @@ def _groups(verb: str, hydra: DictConfig) -> list[str]:
     explained = meanings(store.COMMANDS[verb]) | GROUPS
     lines: list[str] = []
     for group, options in store.groups(verb, folders=folders).items():
-        default = "none" if chosen[group] is None else chosen[group]
+        default = "none" if chosen[group] is None else store.ALIASES.get(chosen[group], chosen[group])
         lines += _entry(group, f"{explained[group]} Default {default}; {_some(options)}")
     return ["", "Groups (group=option):", "", *lines, ""] if lines else [""]
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from functools import cache
 
-from hydra import compose, initialize_config_dir
+from hydra import compose
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
@@ -13,10 +13,11 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.difference import SWEEP_VARIABLE
+from aiayn.config.hydra_versions import initialized
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
-from aiayn.config.store import COMMANDS, SWEEPS, conf_directory, launcher_values, sweeps_directory
+from aiayn.config.store import COMMANDS, SWEEPS, launcher_values, sweeps_directory
 from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
 from aiayn.config.texts import as_written
 from aiayn.config.yaml_files import register_named_files
@@ -62,7 +63,7 @@ def compose_with_hydra(command: str, overrides: Sequence[str] = ()) -> DictConfi
     """The same with Hydra's own node."""
     register()
     GlobalHydra.instance().clear()
-    with initialize_config_dir(str(conf_directory()), version_base="1.3"):
+    with initialized():
         return compose(command, as_written(command, overrides), return_hydra_config=True)
 
 

@@ -14,7 +14,6 @@ from copy import deepcopy
 from functools import cache, lru_cache
 from typing import Any
 
-from hydra import initialize_config_dir
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
@@ -22,8 +21,8 @@ from hydra.types import RunMode
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException, ValidationError
 
+from aiayn.config.hydra_versions import initialized
 from aiayn.config.identity import NEUTRAL_GROUPS, flatten, is_neutral
-from aiayn.config.store import conf_directory
 from aiayn.errors import UserError
 
 SWEEP_VARIABLE = "AIAYN_SWEEP"
@@ -202,7 +201,7 @@ def _composed(loader: ConfigLoader, words: tuple[str, ...]) -> DictConfig:
 
 @cache
 def _own_loader() -> ConfigLoader:
-    with initialize_config_dir(str(conf_directory()), version_base="1.3"):
+    with initialized():
         return GlobalHydra.instance().config_loader()
 
 

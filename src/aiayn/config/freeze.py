@@ -62,15 +62,17 @@ def load_config(path: Path) -> TrainConfig:
     """
     content = frozen_content(path)
     _check_frozen(content, path)
-    for group, name, value in ((*key.split("."), value) for key, value in LATER_KEYS.items()):
-        if isinstance(content.get(group), dict):
-            content[group].setdefault(name, value)
     try:
         schema = OmegaConf.structured(TrainConfig)
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content["data"]["kind"]]])
         schema.tokenizer = OmegaConf.structured(TOKENIZER_TYPES[TokenizerKind[content["tokenizer"]["kind"]]])
         schema.model = OmegaConf.structured(MODEL_TYPES[ModelKind[content["model"]["kind"]]])
-        config = OmegaConf.to_object(OmegaConf.merge(schema, content))
+        merged = OmegaConf.merge(schema, content)
+        for key, value in LATER_KEYS.items():
+            group, _, name = key.rpartition(".")
+            if OmegaConf.is_missing(merged[group], name):  # false for a kind without the key
+                merged[group][name] = value
+        config = OmegaConf.to_object(merged)
     except (OmegaConfBaseException, KeyError, TypeError, ValueError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise UserError(f"{path}: not a configuration of this version ({reason}); check out its commit") from None

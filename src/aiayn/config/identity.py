@@ -37,8 +37,12 @@ NEUTRAL_KEYS = frozenset(
 )
 """Keys inside the other groups that never change a result."""
 
-LATER_KEYS: Mapping[str, Any] = {"decoding.bleu_tokenizer": None}
-"""Keys that configurations of earlier runs lack, with the value that they then have; it is not in the hash."""
+LATER_KEYS: Mapping[str, Any] = {"decoding.bleu_tokenizer": None, "identity.typed": {}}
+"""Keys that configurations of earlier runs lack, with the value that they then have; it is not in the hash.
+
+A key that is added to the schema and can change a result belongs here, with a value that leaves results as they were:
+otherwise every run's hash would change, and finished runs would be trained again.
+"""
 
 
 def configuration_hash(content: Mapping[str, Any], *, fidelity: str, sources: str = "") -> str:

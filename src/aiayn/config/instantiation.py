@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import hydra.utils
 from hydra.errors import InstantiationException
 
+from aiayn.config.hydra_versions import create
 from aiayn.errors import UserError, error_line
 
 
@@ -26,8 +26,7 @@ def instantiate(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
         for name, value in node.items()
     }
     try:
-        # Not recursive: further down, as in a whole configuration, a _target_ may be plain data.
-        return hydra.utils.instantiate({**own, **arguments}, _recursive_=False, _convert_="all")
+        return create(own, **arguments)
     except (UserError, KeyboardInterrupt):
         raise
     except BaseException as error:  # Hydra 1.3 wraps what a target raises in an InstantiationException

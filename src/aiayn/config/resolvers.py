@@ -10,8 +10,10 @@ from typing import Any
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from aiayn.config.difference import run_difference, run_title
+from aiayn.config.hydra_versions import register_resolver
 from aiayn.config.identity import NEUTRAL_GROUPS, configuration_hash
 from aiayn.config.model_schema import plugins
+from aiayn.config.store import ALIASES
 from aiayn.errors import UserError
 from aiayn.system import machine
 from aiayn.system.plugins import source_digest
@@ -48,6 +50,11 @@ def last_part(key: str, *, _parent_: DictConfig) -> str:
     """The last part of the path in a neighbouring key."""
     path = "" if OmegaConf.is_missing(_parent_, key) else str(_parent_[key])
     return PurePosixPath(path).name or path
+
+
+def experiment_name(option: str | None) -> str:
+    """The name of the experiment chosen."""
+    return ALIASES.get(str(option), str(option))
 
 
 def jobs_at_once(*, _root_: DictConfig) -> int:
@@ -99,6 +106,7 @@ RESOLVERS: tuple[Callable[..., Any], ...] = (
     head_width,
     share,
     last_part,
+    experiment_name,
     jobs_at_once,
     by_device,
     run_hash,
@@ -113,4 +121,4 @@ RESOLVERS: tuple[Callable[..., Any], ...] = (
 def register_resolvers() -> None:
     """Register the resolvers with OmegaConf."""
     for function in RESOLVERS:
-        OmegaConf.register_new_resolver(function.__name__, function, replace=True)
+        register_resolver(function.__name__, function)

@@ -32,6 +32,9 @@ COMMANDS: dict[str, type] = {
     "replay": command_schema.ReplayConfig,
 }
 
+ALIASES = {"table3_base": "table3/base"}
+"""Names of experiments without a slash: Hydra 1.4 lets no word replace a default that has one."""
+
 SWEEPS = "sweeps"
 """The group whose options are whole multiruns."""
 

@@ -8,6 +8,7 @@ import yaml
 from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra._internal.sources_registry import SourcesRegistry
 
+from aiayn.config.store import ALIASES
 from aiayn.errors import UserError, error_line
 from aiayn.system import files
 
@@ -26,10 +27,16 @@ def register_named_files() -> None:
 
 
 class NamedFiles(FileConfigSource):
-    """Hydra's files of a folder."""
+    """Hydra's files of a folder; those of an experiment are found by its alias as well."""
+
+    def is_config(self, config_path: str) -> bool:
+        """Whether there is a file."""
+        found: bool = super().is_config(_without_alias(config_path))
+        return found
 
     def load_config(self, config_path: str) -> "ConfigResult":
         """Read a file; UserError if it is no mapping in YAML, or too large."""
+        config_path = _without_alias(config_path)
         file = Path(self.path, self._normalize_file_name(config_path))
         try:
             _check_size(file)
@@ -41,6 +48,14 @@ class NamedFiles(FileConfigSource):
             raise UserError(f"{file}{line}: not YAML ({error.problem}); correct it") from error
         except Exception as error:
             raise UserError(f"{file}: not a file of configuration ({error_line(error)}); correct it") from error
+
+
+def _without_alias(path: str) -> str:
+    """The path, below `experiment` or `fidelity_for`, of the experiment itself."""
+    group, *names = path.split("/")
+    if group in ("experiment", "fidelity_for") and names:
+        names[0] = ALIASES.get(names[0], names[0])
+    return "/".join([group, *names])
 
 
 def _check_size(file: Path) -> None:

@@ -1,4 +1,4 @@
-"""The jobs of one command line: a single one, or those of a multirun, which may share its folder with others."""
+"""The jobs of a multirun, which may share its folder with others; and the configuration of any job, judged."""
 
 import logging
 import multiprocessing
@@ -14,22 +14,20 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-from hydra._internal.callbacks import Callbacks
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.experimental.callback import Callback
-from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
 from aiayn.config import store
 from aiayn.config.computed import check_identity_computed
 from aiayn.config.freeze import to_dataclass
+from aiayn.config.hydra_versions import context_of
 from aiayn.errors import KilledRunError, RunFailedError, UserError, error_line
 from aiayn.launch.forked_workers import end_fork_server
 from aiayn.launch.slurm import RequeuedJobError, restarts
 from aiayn.runs.directory import HeldDirectoryError
-from aiayn.sweep.launchers import jobs_of, refusal_of, remove_empty
+from aiayn.sweep.launchers import jobs_of, remove_empty
 from aiayn.sweep.lines import SweepLines
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.system import processes
@@ -40,7 +38,7 @@ from aiayn.system.resource_errors import file_errors_explained, stdout_errors_ex
 from aiayn.system.signals import INTERRUPTING, SignalledInterrupt, passed_on, signals_as_interrupts
 
 if TYPE_CHECKING:
-    from hydra.core.config_loader import ConfigLoader
+    from hydra.types import HydraContext
 
 logger = logging.getLogger("aiayn")
 
@@ -56,7 +54,7 @@ def judged(verb: str, composed: DictConfig) -> Any:
     if "identity" in composed:
         check_identity_computed(composed, verb)
     config: Any = to_dataclass(composed, store.COMMANDS[verb])
-    check = getattr(_module(verb), "check", None)
+    check = getattr(module_of(verb), "check", None)
     if check is not None:
         check(config)
     return config
@@ -73,7 +71,7 @@ def checked(verb: str, composed: DictConfig) -> Any:
         raise UserError(f"{key}: {str(error).splitlines()[0]}" if key else error_line(error)) from error
 
 
-def _module(verb: str) -> ModuleType:
+def module_of(verb: str) -> ModuleType:
     """Holds `main(config)`, which runs one job, and perhaps `check(config)`, which raises UserError."""
     return import_module(f"aiayn.commands.{verb}")
 
@@ -93,31 +91,13 @@ class Task:
     """The numbers, in the sweep, of held jobs that are launched again."""
     output_format: Format = field(default_factory=output_format)
     """Of the command, for jobs in other processes."""
-    was_called: bool = False
-    is_running: bool = False
-    """Whether the configuration of a job was judged, and its command began."""
-    failure: Exception | None = None
-    """Of a single job, or of a multirun as a whole."""
-    result: dict[str, Any] | None = None
-    """The fields of the value that the command returned for a single job."""
 
     def __call__(self, composed: DictConfig) -> None:
-        """Run a job that Hydra has composed."""
-        self.was_called = True
-        self.failure = refusal_of(HydraConfig.get())
-        if self.failure is not None:
-            return
-        if HydraConfig.get().mode is RunMode.MULTIRUN:
-            with signals_as_interrupts():
-                self._run_swept_job(composed)
-            return
-        try:
-            self.result = self._main(composed)
-        except Exception as error:
-            self.failure = error  # raised through Hydra, it would be printed with Hydra's remarks
+        """Run a job that Hydra has composed. Failures are its outcome, and not raised: it stops no other job."""
+        with signals_as_interrupts():
+            self._run(composed)
 
-    def _run_swept_job(self, composed: DictConfig) -> None:
-        """Run the job. Failures are written as its outcome, not raised: a failing job stops no other."""
+    def _run(self, composed: DictConfig) -> None:
         folder, hydra = self.folder, HydraConfig.get()
         assert folder is not None
         exit_if_orphaned()
@@ -176,11 +156,7 @@ class Task:
         output = Path(HydraConfig.get().runtime.output_dir)
         try:
             with stdout_errors_explained(), file_errors_explained(), failures_named(), printed_as(self.output_format):
-                # The words of a single job are searched for the one at fault.
-                is_single = HydraConfig.get().mode is RunMode.RUN
-                config = (judged if is_single else checked)(self.verb, composed)
-                self.is_running = True
-                result = _module(self.verb).main(config)
+                result = module_of(self.verb).main(checked(self.verb, composed))
         except (UserError, KeyboardInterrupt):
             remove_empty(output)
             raise
@@ -188,17 +164,17 @@ class Task:
 
 
 class Jobs:
-    """The jobs as the command sees them, in whichever processes they run."""
+    """The jobs of a multirun as the command sees them, in whichever processes they run."""
 
     def __init__(self, verb: str, *, print_error: Callable[[str], None]) -> None:
         self.task = Task(verb, print_error)
         self.outcomes: list[Outcome] = []
-        """Of the jobs of a multirun that have begun, in the order of the sweep."""
+        """Of the jobs that have begun, in the order of the sweep."""
         self.show: Callable[[], None] | None = None
         """Prints the results at the end, for a sweeper with a table of its own."""
         self.are_cut_short = False
         """Whether the launcher broke before they had ended."""
-        self._multirun: tuple[DictConfig, ConfigLoader] | None = None
+        self._multirun: tuple[DictConfig, HydraContext] | None = None
         self._lines: SweepLines | None = None
         self._handlers: dict[signal.Signals, Any] = {}
 
@@ -215,24 +191,19 @@ class Jobs:
             self.task.folder.remove()
 
     @property
-    def are_a_multirun(self) -> bool:
-        """Whether Hydra has begun a multirun."""
-        return self._multirun is not None
-
-    @property
     def have_begun(self) -> bool:
         """Whether there was any job, or a sweeper has something to show."""
-        return self.task.was_called or bool(self.outcomes) or self.show is not None
+        return bool(self.outcomes) or self.show is not None
 
     @property
     def results(self) -> list[dict[str, Any]]:
         """The fields of the values that the command returned, for the jobs that did not fail."""
-        found = [self.task.result, *(outcome.result for outcome in self.outcomes if outcome.failure is None)]
+        found = (outcome.result for outcome in self.outcomes if outcome.failure is None)
         return [result for result in found if result is not None]
 
     @property
     def failed(self) -> list[Outcome]:
-        """The jobs of a multirun that failed, or whose process was killed."""
+        """The jobs that failed, or whose process was killed."""
         return [outcome for outcome in self.outcomes if outcome.failure is not None or not outcome.has_ended]
 
     def outcome_of(self, number: int) -> Outcome:
@@ -241,13 +212,13 @@ class Jobs:
 
     def begin_multirun(self, config: DictConfig) -> None:
         """Make the folder of outcomes and start the lines; `config` is that of the multirun itself."""
-        loader = GlobalHydra.instance().config_loader()
-        self._multirun = config, loader
+        context = context_of(config)
+        self._multirun = config, context
         jobs = jobs_of(config.hydra)
         with suppress(OSError):  # Hydra, about to make the same folder, reports it
             self.task.folder = OutcomeFolder.make(Path(config.hydra.sweep.dir).expanduser())
             if self.task.verb == "train" and not jobs.outlive_the_command:  # those of Slurm have lines of their own
-                self._lines = SweepLines(config, loader, self.task.folder)
+                self._lines = SweepLines(config, context.config_loader, self.task.folder)
         if not jobs.are_side_by_side or jobs.outlive_the_command:
             return
         # A pool that is ended at once leaves semaphores; the process that removes them would print a warning.
@@ -258,9 +229,7 @@ class Jobs:
                 self._handlers[number] = signal.signal(number, self._stop)
 
     def end(self) -> None:
-        """Read the outcomes when the launcher has ended, and run held jobs again; a failed single job is raised."""
-        if self.task.failure is not None:
-            raise self.task.failure
+        """Read the outcomes when the launcher has ended, and run held jobs again."""
         self._read()
         if not self.are_cut_short:
             self._run_held_jobs()
@@ -293,12 +262,10 @@ class Jobs:
 
     def _relaunch(self, jobs: Sequence[Outcome]) -> None:
         assert self._multirun is not None
-        config, loader = self._multirun
+        config, context = self._multirun
         self.task.relaunched = tuple(job.number for job in jobs)
         launcher = Plugins.instance().instantiate_launcher(
-            config=config,
-            hydra_context=HydraContext(config_loader=loader, callbacks=Callbacks()),
-            task_function=self.task,
+            config=config, hydra_context=context, task_function=self.task
         )
         for returned in launcher.launch([job.overrides for job in jobs], initial_job_idx=0):
             _ = returned.return_value  # raises what a job raised

@@ -1,11 +1,10 @@
-"""Hydra's launchers and sweepers: their names, and the jobs that they refuse."""
+"""Hydra's launchers and sweepers: their names, and how they run jobs."""
 
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from hydra.conf import HydraConf
-from hydra.types import RunMode
 
 from aiayn.errors import UserError
 from aiayn.system import processes
@@ -62,30 +61,13 @@ def sweeper_of(hydra: HydraConf) -> str:
     return str(hydra.sweeper._target_).rpartition(".")[2]
 
 
-IN_A_GROUP = (
-    "torchrun or srun started this multirun as several processes; start it as one process, or each run by itself "
-    "(docs/distributed.md)"
-)
-
-
 def check_no_group() -> None:
     """Refuse a multirun whose command was started as one of a group: each process would run all jobs; UserError."""
     if processes.is_rank():
-        raise UserError(IN_A_GROUP)
-
-
-def refusal_of(hydra: HydraConf) -> UserError | None:
-    """The reason why a job cannot be launched; the folders that Hydra made for it are then removed."""
-    is_multirun = hydra.mode is RunMode.MULTIRUN
-    if is_multirun and processes.is_rank() and jobs_of(hydra).are_here:  # jobs of Slurm and Ray may be ranks
-        reason = IN_A_GROUP
-    elif not is_multirun and launcher_of(hydra) != BASIC:  # Hydra would ignore it
-        name = hydra.runtime.choices.get("hydra/launcher")
-        reason = f"hydra/launcher={name}: launchers run the jobs of a multirun; add -m, for one job too"
-    else:
-        return None
-    remove_empty(Path(hydra.runtime.output_dir))
-    return UserError(reason)
+        raise UserError(
+            "torchrun or srun started this multirun as several processes; start it as one process, or each run by "
+            "itself (docs/distributed.md)"
+        )
 
 
 def remove_empty(directory: Path) -> None:

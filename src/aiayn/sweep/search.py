@@ -38,7 +38,6 @@ from aiayn.reports.sweep import Best, print_sweep
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import State, SweptJob, read_entry
 from aiayn.sweep.jobs import JOBS
-from aiayn.sweep.launchers import check_no_group
 from aiayn.sweep.words import folder_words
 from aiayn.system import files
 
@@ -62,7 +61,6 @@ def search(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigLoad
     Raises:
         UserError: the search is invalid, or runs under torchrun or srun.
     """
-    check_no_group()
     settings = OmegaConf.to_object(composed.hydra.sweeper)
     assert isinstance(settings, SweeperConfig)
     verb = composed.hydra.job.config_name

@@ -35,7 +35,7 @@ def test_a_configuration_from_before_a_key_was_added_is_read_and_has_its_hash(tm
     config = to_dataclass(compose_command("train"), TrainConfig)
     path = tmp_path / "config.yaml"
     lines = frozen_text(config).splitlines()
-    earlier = [line for line in lines if line.strip() != "bleu_tokenizer: null"]
+    earlier = [line for line in lines if line.strip() not in ("bleu_tokenizer: null", "typed: {}")]
     assert len(earlier) == len(lines) - len(LATER_KEYS)
     path.write_text("\n".join(earlier))
     assert load_config(path) == config

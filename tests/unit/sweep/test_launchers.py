@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from aiayn.config.compose import compose_with_hydra
-from aiayn.sweep.launchers import check_no_group, refusal_of
+from aiayn.sweep.launchers import check_no_group
 
 GROUPS = {
     "torchrun": {"TORCHELASTIC_RUN_ID": "none", "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"},
@@ -42,19 +41,6 @@ def test_a_multirun_in_a_group_is_refused(
     assert not list(tmp_path.rglob("search.db")), "no trial is left unfinished"
 
 
-def is_refused(launcher: str) -> bool:
-    composed = compose_with_hydra("train", ("hydra.mode=MULTIRUN", f"hydra/launcher={launcher}"))
-    return refusal_of(composed.hydra) is not None
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_jobs_of_a_scheduler_may_be_ranks(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    enter(GROUPS[group], monkeypatch)
-    assert not is_refused("slurm")
-    assert not is_refused("ray")
-
-
 def test_a_batch_script_of_several_tasks_is_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     enter(BATCH_SCRIPT, monkeypatch)
     check_no_group()
-    assert not is_refused("basic")

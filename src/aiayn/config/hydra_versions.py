@@ -1,0 +1,65 @@
+"""Hydra 1.3 and 1.4, with OmegaConf 2.3 and 2.4, behind one interface."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
+
+import hydra.utils
+from hydra.core.global_hydra import GlobalHydra
+from hydra.experimental.callback import Callback
+from hydra.types import HydraContext
+from omegaconf import DictConfig, OmegaConf
+
+from aiayn.config.identity import flatten
+from aiayn.config.store import conf_directory
+
+_IS_1_3 = hydra.__version__.startswith("1.3.")
+
+BEHAVIOUR: dict[str, Any] = {"version_base": "1.3"} if _IS_1_3 else {}
+"""1.3 has to be told not to behave as 1.1 does; 1.4 has one behaviour, and warns of the argument."""
+
+
+def register_resolver(name: str, function: Callable[..., Any]) -> None:
+    """Let expressions `${name:...}` call a function."""
+    if _IS_1_3:
+        OmegaConf.register_new_resolver(name, function, replace=True)
+    else:  # OmegaConf 2.4 would warn of an int for a float
+        OmegaConf.register_resolver(name, function, replace=True, annotation_validation="off")  # type: ignore[call-arg]
+
+
+def initialized() -> AbstractContextManager[None]:
+    """Hydra with the folder conf/, whose state is the earlier one afterwards."""
+    return cast("AbstractContextManager[None]", hydra.initialize_config_dir(str(conf_directory()), **BEHAVIOUR))
+
+
+def run_main(verb: str, task: Callable[[DictConfig], None]) -> None:
+    """Let Hydra read `sys.argv`, and call a task for each job of a command."""
+    hydra.main(config_path=str(conf_directory()), config_name=verb, **BEHAVIOUR)(task)()
+
+
+def allowed(composed: DictConfig, *targets: str) -> AbstractContextManager[Any]:
+    """Let Hydra 1.4 import what the user's own configuration names, in logging and callbacks, and these targets."""
+    if _IS_1_3:
+        return nullcontext()
+    every = (*_targets(composed), *targets)
+    return cast("AbstractContextManager[Any]", hydra.utils.execution_whitelist(every))  # type: ignore[attr-defined]
+
+
+def create(node: Mapping[str, Any], **arguments: Any) -> Any:
+    """Call what `_target_` names. Deeper down, as in a whole configuration, a `_target_` may be plain data."""
+    permission = {} if _IS_1_3 else {"_execution_whitelist_": str(node["_target_"])}
+    return hydra.utils.instantiate({**node}, **arguments, **permission, _recursive_=False, _convert_="all")
+
+
+def context_of(composed: DictConfig) -> HydraContext:
+    """What Hydra hands to sweepers and launchers of a multirun, with the loader in use and without callbacks."""
+    loader = GlobalHydra.instance().config_loader()
+    permission: dict[str, Any] = {} if _IS_1_3 else {"execution_whitelist": _targets(composed)}
+    callbacks = cast("Any", Callback())  # has the same methods as Hydra's collection of them
+    return HydraContext(config_loader=loader, callbacks=callbacks, **permission)
+
+
+def _targets(composed: DictConfig) -> tuple[str, ...]:
+    """The names of classes and functions in Hydra's own node, of callbacks and of logging."""
+    leaves = flatten(cast("dict[str, Any]", OmegaConf.to_container(composed.hydra, resolve=False)))
+    return tuple(str(value) for key, value in leaves.items() if key.endswith(("._target_", ".class", ".()")))

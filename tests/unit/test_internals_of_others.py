@@ -38,6 +38,8 @@ ROOT = Path(__file__).parents[2]
 
 WORKSPACES = "reports/workspaces_internals.py"
 
+YAML = "config/yaml_files.py"
+
 NAMED_TUPLES = {"_asdict", "_fields", "_replace"}  # documented by Python, and so is os._exit
 
 UNDOCUMENTED = (
@@ -54,6 +56,9 @@ UNDOCUMENTED = (
 
 SIGNATURES = {
     "datasets.packaged_modules.cache.cache:Cache": ("data/corpora/hub_data_set.py", None),
+    "hydra._internal.core_plugins.file_config_source:FileConfigSource.is_config": (YAML, ["self", "config_path"]),
+    "hydra._internal.core_plugins.file_config_source:FileConfigSource.load_config": (YAML, ["self", "config_path"]),
+    "hydra._internal.sources_registry:SourcesRegistry.register": (YAML, ["self", "type_"]),
     "pytorch_lightning.loops.training_epoch_loop:_TrainingEpochLoop._broadcast_sigterm_tensor": (
         "training/lightning_internals.py",
         ["self"],

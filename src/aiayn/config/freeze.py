@@ -68,6 +68,7 @@ def load_config(path: Path) -> TrainConfig:
         schema.tokenizer = OmegaConf.structured(TOKENIZER_TYPES[TokenizerKind[content["tokenizer"]["kind"]]])
         schema.model = OmegaConf.structured(MODEL_TYPES[ModelKind[content["model"]["kind"]]])
         merged = OmegaConf.merge(schema, content)
+        assert isinstance(merged, DictConfig)
         for key, value in LATER_KEYS.items():
             group, _, name = key.rpartition(".")
             if OmegaConf.is_missing(merged[group], name):  # false for a kind without the key

@@ -116,6 +116,8 @@ class Line:
         if found := [*(self._names(key) if hint is not None or key.startswith("callbacks.") else ()), *listed]:
             return found
         present = self._node(key)
+        if isinstance(present, bool):
+            return ["true", "false"]
         return [str(present)] if isinstance(present, int | float | str) else []
 
     def _hint(self, key: str) -> Any:
@@ -172,11 +174,13 @@ class Line:
                     from aiayn.paper.tables import TABLES
 
                     return map(str, TABLES)
-                case ["callbacks", _, "monitor"] if self._node(key) is not None:
+                case ["callbacks", name, "monitor"] if self._node(key) is not None:
                     from omegaconf import OmegaConf
 
-                    from aiayn.config.third_parties import monitored_metrics
+                    from aiayn.config.third_parties import KEPT, monitored_metrics
 
+                    if "monitor" in (kept := KEPT.get(name, {})):
+                        return [str(kept["monitor"])]
                     data: Any = OmegaConf.to_object(self._composed.data)
                     return monitored_metrics(self._composed.decoding, data)
         except UserError:  # a run, or a folder, that cannot be read

@@ -21,6 +21,7 @@ from aiayn.commands.report import REPORTS
 from aiayn.commands.words import parse_words
 from aiayn.config import store
 from aiayn.config.compose import compose_command
+from aiayn.config.computed import key_of
 from aiayn.config.texts import text_keys
 from aiayn.config.values import check_values
 from aiayn.errors import UserError
@@ -100,6 +101,8 @@ COMPOSED = {
     "aiayn train trainer.accelerator=": listed("trainer.accelerator=", "auto", "cpu", "gpu", "cuda"),
     "aiayn train logger.mode=o": listed("logger.mode=", "online", "offline"),
     "aiayn train logger=none logger.mode=": set(),
+    "aiayn train callbacks.latest.monitor=": {"callbacks.latest.monitor=step"},
+    "aiayn train trainer.enable_model_summary=t": {"trainer.enable_model_summary=true"},
     "aiayn train data=toy_trees callbacks.best.monitor=val": listed("callbacks.best.monitor=val/", "ppl", "f1"),
     "aiayn train sweeps=search hydra.sweeper.objective=": listed("hydra.sweeper.objective=", "ppl", "bleu"),
     "aiayn report table3 outp": {"output="},
@@ -174,6 +177,9 @@ def test_keys_of_paths_are_in_the_schema() -> None:
 REFUSALS = ("choose from", "no such", "must be", "none of", "not a valid")
 """Parts of the messages that refuse a value as none of its key's choices."""
 
+OF_OTHERS = ("trainer.", "logger.", "callbacks.")
+"""The starts of keys that the schema does not know."""
+
 
 def choices_by_key(line: Line) -> dict[str, list[str]]:
     """The values that are offered of each key, without paths."""
@@ -203,10 +209,11 @@ def test_every_value_that_is_offered_is_taken(verb: str) -> None:
         words = [f"{key}={values[number]}" for key, values in keys.items() if number < len(values)]
         check_values(OmegaConf.to_object(compose_command(verb, [*required, *words])))
     if verb == "train":
-        checked = [key for key in keys if key.startswith(("trainer.", "logger.", "callbacks."))]
+        for word in [f"{key}={value}" for key, values in keys.items() for value in values if key.startswith(OF_OTHERS)]:
+            assert len(by_key[key_of(word)]) == 1 or not any(part in refusal(verb, word) for part in REFUSALS), word
         groups = [group for group in line.groups if group not in ("experiment", "sweeps")]  # whose files have own tests
-        for word in [f"{key}={value}" for key in (*checked, *groups) for value in by_key[key]]:
-            assert not any(part in refusal(verb, word) for part in REFUSALS), word
+        for word in [f"{group}={option}" for group in groups for option in line.groups[group]]:
+            compose_command(verb, [word])
 
 
 @pytest.mark.long

@@ -1,7 +1,8 @@
 """Hydra 1.3 and 1.4, with OmegaConf 2.3 and 2.4, behind one interface."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from argparse import Action, ArgumentParser
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, cast
 
 import hydra.utils
@@ -34,7 +35,25 @@ def initialized() -> AbstractContextManager[None]:
 
 def run_main(verb: str, task: Callable[[DictConfig], None]) -> None:
     """Let Hydra read `sys.argv`, and call a task for each job of a command."""
-    hydra.main(config_path=str(conf_directory()), config_name=verb, **BEHAVIOUR)(task)()
+    main = hydra.main(config_path=str(conf_directory()), config_name=verb, **BEHAVIOUR)(task)
+    with _help_read_late() if _IS_1_3 else nullcontext():
+        main()
+
+
+@contextmanager
+def _help_read_late() -> Iterator[None]:
+    """Leave out help that is no text: Hydra 1.3 writes one when it is printed, but Python 3.14 reads it at once."""
+
+    def add(parser: ArgumentParser, *names: str, **settings: Any) -> Action:
+        if not isinstance(settings.get("help", ""), str):
+            del settings["help"]
+        return super(ArgumentParser, parser).add_argument(*names, **settings)
+
+    ArgumentParser.add_argument = cast("Any", add)  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        del ArgumentParser.add_argument  # the one of its base remains
 
 
 def allowed(composed: DictConfig, *targets: str) -> AbstractContextManager[Any]:

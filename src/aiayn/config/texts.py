@@ -99,6 +99,8 @@ def _word_as_written(verb: str, word: str) -> str:
         return _with_spaces(word, plain)
     if written.is_sweep_override() and not written.is_discrete_sweep():
         return word
+    if (spaced := _with_spaces(word, written)) != word:
+        return spaced
     is_swept = written.is_sweep_override()  # choice(...) would lose the quotes of its texts
     values = ",".join(_texts(written)) if is_swept else written.get_value_element_as_str()
     if AGENT in os.environ and (found := {"True", "False"} & {*values.replace("'", "").split(",")}):

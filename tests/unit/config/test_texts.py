@@ -61,6 +61,7 @@ def _read(verb: str, word: str) -> Any:
 @example(place=("evaluate", "checkpoint"), text="0010")
 @example(place=("train", "data.name"), text=" x ")
 @example(place=("train", "cost.currency"), text=" ")
+@example(place=("train", "cost.currency"), text="0 ")
 def test_a_text_is_as_written_or_refused(place: tuple[str, str], text: str) -> None:
     verb, key = place
     assert _read(verb, f"{key}={text}") == text

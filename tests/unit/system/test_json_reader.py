@@ -103,7 +103,7 @@ def test_another_type_is_named_with_its_key_and_value(changes: dict[str, Any], s
     [
         ("", "not JSON (nothing is in it)"),
         ('{"count": ', "not JSON (Expecting value at line 1, column 11)"),
-        (60_000 * "[", "not JSON (nested too deep)"),
+        (60_000 * "[" + 60_000 * "]", "not JSON (nested too deep)"),
         ((DEEPEST + 1) * "[" + (DEEPEST + 1) * "]", "not JSON (nested too deep)"),
         (60_000 * '{"a":' + "1" + 60_000 * "}", "not JSON (nested too deep)"),
         ('{"count": NaN}', "not JSON (NaN is no finite number)"),

@@ -3,6 +3,7 @@
 from argparse import Action, ArgumentParser
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any, cast
 
 import hydra.utils
@@ -66,8 +67,13 @@ def allowed(composed: DictConfig, *targets: str) -> AbstractContextManager[Any]:
 
 def create(node: Mapping[str, Any], **arguments: Any) -> Any:
     """Call what `_target_` names. Deeper down, as in a whole configuration, a `_target_` may be plain data."""
+    words = {key: value for key, value in node.items() if key.startswith("_") and key.endswith("_")}
+    given = {key: value for key, value in node.items() if key not in words}
     permission = {} if _IS_1_3 else {"_execution_whitelist_": str(node["_target_"])}
-    return hydra.utils.instantiate({**node}, **arguments, **permission, _recursive_=False, _convert_="all")
+    # Hydra 1.4 takes no objects in a node: the arguments are added to what Hydra has found.
+    target = hydra.utils.instantiate({**words, "_partial_": True}, **permission, _recursive_=False, _convert_="all")
+    bound = partial(target, **given, **arguments)
+    return bound if node.get("_partial_") else bound()
 
 
 def context_of(composed: DictConfig) -> HydraContext:

@@ -1,5 +1,6 @@
 """Hydra 1.3 and 1.4, with OmegaConf 2.3 and 2.4, behind one interface."""
 
+import sys
 from argparse import Action, ArgumentParser
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -37,7 +38,7 @@ def initialized() -> AbstractContextManager[None]:
 def run_main(verb: str, task: Callable[[DictConfig], None]) -> None:
     """Let Hydra read `sys.argv`, and call a task for each job of a command."""
     main = hydra.main(config_path=str(conf_directory()), config_name=verb, **BEHAVIOUR)(task)
-    with _help_read_late() if _IS_1_3 else nullcontext():
+    with _help_read_late() if _IS_1_3 and sys.version_info >= (3, 14) else nullcontext():
         main()
 
 

@@ -46,7 +46,7 @@ FILES: dict[str, tuple[str | bytes, str]] = {
         "experiment=table3/basis: no such option; did you mean ",
     ),
     "cycle": (ROW + "defaults: [/experiment/mine]\n", "experiment=mine: refers to itself ("),
-    "defaults": (ROW + "defaults: 3\n", "experiment=mine: ValueError: Invalid defaults list"),
+    "defaults": (ROW + "defaults: 3\n", "experiment=mine: "),
     "binary": (b"\x00\xff\xfe\x80", "{file}: not text in UTF-8 (invalid start byte at byte "),
     "null key": (ROW + "? null\n: 3\n", "{file}: not a file of configuration ("),
     "null key below": (ROW + "model:\n  null: 3\n", "{file}: not a file of configuration ("),

@@ -88,7 +88,8 @@ def _send(
         if failure is None:
             count += 1
         elif (kept := attempt.kept()) is None or kept.is_whole:  # so it is the server's
-            return SyncOutcome(directory, count, url, failure=failure)
+            hint = "" if kept else "; if the run was killed: wandb 0.31 or newer reads the file that it left"
+            return SyncOutcome(directory, count, url, failure=failure + hint)
         else:
             broken.append(attempt)
     attempts = wandb_attempts(directory)

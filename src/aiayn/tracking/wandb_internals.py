@@ -1,4 +1,4 @@
-"""Parts of W&B's client that it does not document, where it has no public way; as read in 0.31.
+"""Parts of W&B's client that it does not document, where it has no public way; as read in 0.28 to 0.31.
 
 `tests/unit/test_internals_of_others.py` compares them with the installed version. wandb is imported where it is used:
 that takes a second.

@@ -153,8 +153,13 @@ class Values:
 
     def __init__(self, verb: str, *overrides: str) -> None:
         self.root = compose_command(verb, list(overrides))
-        choices = {group.partition("@")[0]: option for group, option in HydraConfig.get().runtime.choices.items()}
-        self.chosen = {group: option for group, option in reversed(choices.items()) if not group.startswith("hydra/")}
+        choices = {
+            # Hydra 1.4 moves an option's folder into its group.
+            re.split("[@/]", group)[0]: store.ALIASES.get(option, option)
+            for group, option in HydraConfig.get().runtime.choices.items()
+            if not group.startswith("hydra/")
+        }
+        self.chosen = dict(reversed(choices.items()))
         content: Any = OmegaConf.to_container(self.root, resolve=False, enum_to_str=True)
         self.stated = flatten(content)
         text = yaml.safe_dump(content, width=10_000, sort_keys=False)

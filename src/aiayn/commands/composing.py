@@ -27,7 +27,7 @@ from aiayn.config.hydra_versions import allowed, context_of, create, initialized
 from aiayn.config.texts import check_swept_texts
 from aiayn.errors import UserError, error_line
 from aiayn.sweep.jobs import judged, module_of
-from aiayn.sweep.launchers import BASIC, check_no_group, launcher_of
+from aiayn.sweep.launchers import BASIC, check_no_group, launcher_of, remove_empty
 from aiayn.sweep.words import first_value
 from aiayn.system.output_format import Format
 from aiayn.system.plugins import failures_named
@@ -94,8 +94,14 @@ def run_single(verb: str, overrides: Sequence[str], composed: DictConfig) -> Any
             config = stack.enter_context(_set_up(verb, composed))
         except Exception as error:
             raise UserError(explain(error, verb, overrides, attempt)) from error
-        with failures_named():
-            return module_of(verb).main(config)
+        folder = Path(HydraConfig.get().runtime.output_dir)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with failures_named():
+                return module_of(verb).main(config)
+        except (UserError, KeyboardInterrupt):
+            remove_empty(folder)
+            raise
 
 
 @contextmanager

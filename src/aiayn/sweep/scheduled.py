@@ -102,7 +102,7 @@ class Starter:
     def _compose(self, words: Sequence[str], index: int) -> DictConfig:
         job: DictConfig = self.context.config_loader.load_sweep_config(self.composed, [*words])
         with open_dict(job):
-            job.hydra.job.id = job.hydra.job.num = index
+            job.hydra.job.id, job.hydra.job.num = str(index), index
         return job
 
 

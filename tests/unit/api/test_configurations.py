@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,8 @@ import aiayn
 from aiayn.api.configurations import ComposedConfig
 from aiayn.commands.front_end import main
 from aiayn.config.freeze import plain
-from aiayn.config.store import conf_directory, options
+from aiayn.config.hydra_versions import initialized
+from aiayn.config.store import options
 
 MISTAKES = (
     "model.hads=3",
@@ -88,7 +88,7 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_composing_leaves_the_hydra_of_the_program_alone() -> None:
-    with initialize_config_dir(str(conf_directory()), version_base="1.3"):
+    with initialized():
         own = GlobalHydra.instance().hydra
         aiayn.compose()
         assert GlobalHydra.instance().hydra is own

@@ -75,7 +75,7 @@ MISTAKES = {
     "train model.target_space_embedding=3": "model.target_space_embedding=3: must be true or false",
     "train launch.compile=null": "launch.compile=null: must be true or false",
     "train model.positions=backwards": "model.positions=backwards: choose from sinusoidal, ",
-    "train seed=${nowhere}": "seed=${nowhere}: hydra.run.dir: Interpolation key 'nowhere' not found",
+    "train seed=${nowhere}": "seed=${nowhere}: Interpolation key 'nowhere' not found",
     "train seed=${nowhere} --cfg job": "seed: Interpolation key 'nowhere' not found",
     "train seed=${seed} --cfg job": "seed: Recursive interpolation detected",
     "train model=null": "model=null: ValueError: Config group override must be a string or a list. Got NoneType",

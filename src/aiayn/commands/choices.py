@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from aiayn.commands.report import REPORTS
 from aiayn.commands.words import searchpath
 from aiayn.errors import UserError
-from aiayn.system import machine
+from aiayn.system import files, machine
 from aiayn.system.output_format import Format
 
 if TYPE_CHECKING:  # the names of verbs need no OmegaConf
@@ -219,8 +219,11 @@ def file_names(start: str) -> Iterator[str]:
     """The files and folders whose path begins with a text; a run directory is a whole word, and other folders go on."""
     folder, _, name = start.rpartition("/")
     folder += "/" if "/" in start else ""
+    found: list[Path] = []
     with suppress(OSError, RuntimeError):  # RuntimeError: no such home
-        for path in Path(folder or ".").expanduser().iterdir():
-            goes_on = path.is_dir() and not (path / "config.yaml").is_file()
+        found = [*Path(folder or ".").expanduser().iterdir()]
+    for path in found:
+        with suppress(UserError):  # what may not be read is not offered
+            goes_on = files.is_dir(path) and not files.is_file(path / "config.yaml")
             if not path.name.startswith(".") or name.startswith("."):
                 yield f"{folder}{path.name}{'/' if goes_on else ''}"

@@ -59,7 +59,7 @@ def search(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigLoad
         launcher: runs it.
 
     Raises:
-        UserError: the search is invalid, or runs under torchrun or srun.
+        UserError: the search is invalid.
     """
     settings = OmegaConf.to_object(composed.hydra.sweeper)
     assert isinstance(settings, SweeperConfig)

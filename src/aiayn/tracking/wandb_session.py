@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import wandb
@@ -31,10 +31,18 @@ def failures_explained() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not isinstance(error, OSError) and not is_of_client(error):
+        if not _has_failed(error):
             raise
         reason = textwrap.shorten(str(error).replace(str(client_settings().base_url), host()), 200).rstrip(".")
         raise RunFailedError(f"W&B: {host()} cannot be used ({reason}); rerun the command to retry") from error
     finally:
-        with suppress(Exception):  # of a process that has failed
+        try:
             wandb.teardown()
+        except Exception as error:
+            if not _has_failed(error):  # its process may have ended
+                raise
+
+
+def _has_failed(error: Exception) -> bool:
+    """Whether W&B's server, the network or its own process raised an error."""
+    return isinstance(error, OSError) or is_of_client(error)

@@ -7,9 +7,8 @@ Prints a line for each mistake; the exit code is 1 if there is one.
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -59,32 +58,28 @@ class Outline(HTMLParser):
             self.paragraphs[-1] += data
 
 
-@cache
-def outline(path: Path) -> Outline:
-    """The outline of a page, read once."""
-    return Outline(path.read_text(encoding="utf-8"))
-
-
 def mistakes(site: Path) -> Iterator[str]:
     """The mistakes of all pages, as `page: address: reason`."""
-    for path in sorted(site.rglob("*.html")):
+    pages = {path: Outline(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    for path, outline in pages.items():
         place = path.relative_to(site)
-        for tag, key, address in outline(path).addresses:
-            reason = mistake_of(address, path, site, is_loaded=(tag, key) in LOADED)
+        for tag, key, address in outline.addresses:
+            reason = mistake_of(address, path, site, pages, is_loaded=(tag, key) in LOADED)
             if reason:
                 yield f"{place}: {address}: {reason}"
-        for paragraph in outline(path).paragraphs:
+        for paragraph in outline.paragraphs:
             if found := UNRENDERED.search(paragraph):
                 yield f"{place}: {paragraph[: found.end() + 40]!r}: Markdown that is not rendered"
 
 
-def mistake_of(address: str, page: Path, site: Path, *, is_loaded: bool) -> str | None:
+def mistake_of(address: str, page: Path, site: Path, pages: Mapping[Path, Outline], *, is_loaded: bool) -> str | None:
     """Why an address of a page is wrong; None if it is right or leads to another site.
 
     Args:
         address: as the page states it.
         page: the file that states it.
         site: folder of the site, absolute.
+        pages: all pages of the site.
         is_loaded: whether a browser fetches it with the page.
     """
     parts = urlsplit(address)
@@ -98,7 +93,7 @@ def mistake_of(address: str, page: Path, site: Path, *, is_loaded: bool) -> str 
     if not target.is_file() or not target.is_relative_to(site):
         return "no such file"
     anchor = unquote(parts.fragment)
-    if anchor and target.suffix == ".html" and not anchor.startswith("__") and anchor not in outline(target).ids:
+    if anchor and target in pages and not anchor.startswith("__") and anchor not in pages[target].ids:
         return "no such anchor"
     return None
 

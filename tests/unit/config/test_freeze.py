@@ -89,7 +89,7 @@ def refusal(text: str) -> str:
         ("x: !!set {a, b}", "not a configuration (x={"),
         (f"x: {6000 * '9'}", "not a configuration (Exceeds the limit"),
         (f"x: {400 * '9'}", "not a configuration (x: has more than 64 bits)"),
-        (f"x: {5000 * '['}{5000 * ']'}", "not a configuration (while increasing"),
+        (f"x: {5000 * '['}{5000 * ']'}", "not a configuration ("),  # of the reader or of the loader, by its version
         ("x: &a\n  b: *a", "not a configuration (nested too deep)"),
         ("\n".join(f"x{n}: &x{n} [{', '.join([f'*x{n - 1}' if n else '1'] * 9)}]" for n in range(9)), "not a conf"),
         ("identity: [1]", "not a configuration (identity=[1]: must be a group of values)"),

@@ -55,7 +55,8 @@ if __name__ == "__main__":
 
 def start(cache: Path, log: Path, *, action: str = "", pairs: int = 5_000, processes: int = 1) -> subprocess.Popen[str]:
     program = log.with_name("program.py")
-    program.write_text(PROGRAM)
+    if not program.exists():  # another process may be reading it
+        program.write_text(PROGRAM)
     command = [sys.executable, str(program), str(cache), str(log), str(pairs), str(processes), action]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

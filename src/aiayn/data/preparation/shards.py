@@ -4,6 +4,7 @@ A shard is a fixed range of the corpus' pairs in one atomically written file. It
 are joined in order: the result has the same bytes for any number of processes and kills.
 """
 
+import io
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -67,16 +68,18 @@ class ShardEncoder:
         examples = [text.pairs[side][index] for index, side in np.argwhere(found.T)[:EXAMPLES]]
         about = json.dumps({"counts": counts, "examples": examples}).encode()
         sides = sides if kept.all() else [side.only(kept) for side in sides]
+        archive = io.BytesIO()  # NumPy 1 leaves its archive open on a full disk, and Python prints a traceback of it
+        np.savez(
+            archive,
+            source_tokens=sides[0].tokens,
+            source_lengths=sides[0].lengths,
+            target_tokens=sides[1].tokens,
+            target_lengths=sides[1].lengths,
+            hashes=pair_hashes(text.pairs)[kept] if self.filters.duplicates else np.zeros(0, np.uint64),
+            about=np.frombuffer(about, np.uint8),
+        )
         with files.atomic_writer(_path(self.folder, text.start)) as stream:
-            np.savez(
-                stream,
-                source_tokens=sides[0].tokens,
-                source_lengths=sides[0].lengths,
-                target_tokens=sides[1].tokens,
-                target_lengths=sides[1].lengths,
-                hashes=pair_hashes(text.pairs)[kept] if self.filters.duplicates else np.zeros(0, np.uint64),
-                about=np.frombuffer(about, np.uint8),
-            )
+            stream.write(archive.getbuffer())
         return text.start + len(kept)
 
     def _reasons(

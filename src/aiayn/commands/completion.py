@@ -14,8 +14,9 @@ from pathlib import Path
 
 from aiayn.commands.choices import Line, file_names
 from aiayn.commands.reproduce import OF_THE_REPORT
-from aiayn.commands.words import FLAGS, Command
+from aiayn.commands.words import FLAGS
 from aiayn.errors import UserError, error_line
+from aiayn.registry import Command
 
 INSTALL = {
     "bash": r"""

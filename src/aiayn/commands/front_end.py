@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 from aiayn import __version__
 from aiayn.commands.report import REPORTS
 from aiayn.commands.reproduce import TABLES, reproduce
-from aiayn.commands.words import Command, Words, parse_words, unknown_word_remedy
+from aiayn.commands.words import Words, parse_words, unknown_word_remedy
 from aiayn.errors import USER_ERROR, RunFailedError, UserError
+from aiayn.registry import Command, with_added
 from aiayn.system import processes
 from aiayn.system.output_format import printed_as
 from aiayn.system.plugins import failure_text
@@ -36,36 +37,38 @@ if TYPE_CHECKING:
     from aiayn.sweep.jobs import Jobs
 
 
-COMMANDS = {
-    "train": Command("prepare the corpus, train, evaluate, write the record", has_json=True),
-    "reproduce": Command("run a table's sweep, then print its report", TABLES),
-    "prepare": Command("bring a corpus into the cache: tokenizer and token ids", has_json=True),
-    "plan": Command("estimate the cost of training: operations, memory, time, disk", has_json=True),
-    "inspect": Command(
-        "show the layers of a model: shapes, parameters, operations, memory, beside base", has_json=True
-    ),
-    "check": Command(
-        "test the properties that training and search require of a model, such as causality", has_json=True
-    ),
-    "evaluate": Command("decode and score a checkpoint of a run", has_json=True),
-    "average": Command("average a run's last checkpoints into another one"),
-    "translate": Command("translate lines of standard input with a run's model"),
-    "parse": Command("parse lines of standard input with a run's model"),
-    "tune": Command("choose beam size and length penalty by BLEU on dev", has_json=True),
-    "score": Command("score given translations by their likelihood under a run's model"),
-    "compare": Command(
-        "compare two runs on the same sentences: significance, kinds of sentences, examples", has_json=True
-    ),
-    "replay": Command("repeat a recorded run and state whether the result is the same", has_json=True),
-    "export": Command("write a run's model for CTranslate2, or as safetensors"),
-    "publish": Command("write a run as a folder with a model card, or upload it to the Hugging Face hub"),
-    "import": Command("make a run directory of a checkpoint of fairseq or Marian"),
-    "attention": Command("draw the attention weights of a run's model"),
-    "status": Command("list the runs below paths.runs: state, steps, scores, time left", has_json=True),
-    "dashboard": Command("make a report and a workspace of W&B that show Table 3"),
-    "sync": Command("send W&B the data of runs that were offline or cut off"),
-    "report": Command("print tables from records and the paper", tuple(REPORTS), has_json=True),
-}
+COMMANDS = with_added(
+    {
+        "train": Command("prepare the corpus, train, evaluate, write the record", has_json=True),
+        "reproduce": Command("run a table's sweep, then print its report", TABLES),
+        "prepare": Command("bring a corpus into the cache: tokenizer and token ids", has_json=True),
+        "plan": Command("estimate the cost of training: operations, memory, time, disk", has_json=True),
+        "inspect": Command(
+            "show the layers of a model: shapes, parameters, operations, memory, beside base", has_json=True
+        ),
+        "check": Command(
+            "test the properties that training and search require of a model, such as causality", has_json=True
+        ),
+        "evaluate": Command("decode and score a checkpoint of a run", has_json=True),
+        "average": Command("average a run's last checkpoints into another one"),
+        "translate": Command("translate lines of standard input with a run's model"),
+        "parse": Command("parse lines of standard input with a run's model"),
+        "tune": Command("choose beam size and length penalty by BLEU on dev", has_json=True),
+        "score": Command("score given translations by their likelihood under a run's model"),
+        "compare": Command(
+            "compare two runs on the same sentences: significance, kinds of sentences, examples", has_json=True
+        ),
+        "replay": Command("repeat a recorded run and state whether the result is the same", has_json=True),
+        "export": Command("write a run's model for CTranslate2, or as safetensors"),
+        "publish": Command("write a run as a folder with a model card, or upload it to the Hugging Face hub"),
+        "import": Command("make a run directory of a checkpoint of fairseq or Marian"),
+        "attention": Command("draw the attention weights of a run's model"),
+        "status": Command("list the runs below paths.runs: state, steps, scores, time left", has_json=True),
+        "dashboard": Command("make a report and a workspace of W&B that show Table 3"),
+        "sync": Command("send W&B the data of runs that were offline or cut off"),
+        "report": Command("print tables from records and the paper", tuple(REPORTS), has_json=True),
+    }
+)
 
 ANNOUNCED_AFTER = 1.0
 """Seconds without a line, after which a command says that it is starting."""

@@ -3,11 +3,12 @@
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from aiayn.commands.words import unknown_word_remedy
 from aiayn.config.outputs import output_errors, output_file
 from aiayn.errors import UserError
+from aiayn.registry import Report, added_reports, named
 from aiayn.system.output_format import Format, output_format
 from aiayn.system.signals import ended_by_ctrl_c
 
@@ -22,39 +23,51 @@ PAGE = "report.html"
 """The default file of the page, which no terminal can show."""
 
 
-class Report(NamedTuple):
-    """The arguments of one report besides `paths` and `output`."""
-
-    keys: tuple[str, ...] = ()
-    chooses_by: tuple[str, ...] = ()
-    """Keys below `only`."""
-    writes: tuple[str, ...] = (".md",)
-    """Suffixes of `output`."""
-
-
 RUNS = ("scale", "data", "sweep", "experiment")
 TABLE = ("scale", "data")
 MARKDOWN_OR_JSON = (".md", ".json")
 DATA = ("publish", "published")
 
-REPORTS = {
-    "comparison": Report(("against", *DATA), RUNS, MARKDOWN_OR_JSON),
-    "configuration": Report(),
-    "cost": Report((), RUNS, MARKDOWN_OR_JSON),
-    "fidelity": Report(("profiles",)),
-    "hypotheses": Report(("study", "wandb", *DATA), (), MARKDOWN_OR_JSON),
-    "matrix": Report(("run", "metrics", "comet_model"), (), MARKDOWN_OR_JSON),
-    "page": Report(("study", "watch", "plotly_bundle"), (*TABLE, "like"), (".html", ".htm")),
-    "paper": Report(("table",)),
-    "parameters": Report(),
-    "reproductions": Report(DATA, TABLE, MARKDOWN_OR_JSON),
-    "run": Report(("run",)),
-    "sharpness": Report(("sentences", "device", "trust"), RUNS, MARKDOWN_OR_JSON),
-    "table1": Report(("seed",), (), MARKDOWN_OR_JSON),
-    "table2": Report(DATA, TABLE, (".md", ".tex", ".json")),
-    "table3": Report(("study", "wandb", *DATA), (*TABLE, "like"), (".md", ".tex", ".csv", ".json")),
-    "table4": Report((), TABLE, (".md", ".tex", ".json")),
-}
+REPORTS = dict(
+    sorted(
+        {
+            "comparison": Report(
+                "aiayn.reports.comparison_grids:report_comparison", ("against", *DATA), RUNS, MARKDOWN_OR_JSON
+            ),
+            "configuration": Report("aiayn.commands.report:report_configuration"),
+            "cost": Report("aiayn.reports.cost:report_cost", (), RUNS, MARKDOWN_OR_JSON),
+            "fidelity": Report("aiayn.commands.report:report_fidelity", ("profiles",)),
+            "hypotheses": Report(
+                "aiayn.commands.report:report_hypotheses", ("study", "wandb", *DATA), (), MARKDOWN_OR_JSON
+            ),
+            "matrix": Report(
+                "aiayn.reports.matrix:report_matrix", ("run", "metrics", "comet_model"), (), MARKDOWN_OR_JSON
+            ),
+            "page": Report(
+                "aiayn.commands.report:report_page",
+                ("study", "watch", "plotly_bundle"),
+                (*TABLE, "like"),
+                (".html", ".htm"),
+            ),
+            "paper": Report("aiayn.commands.report:report_paper", ("table",)),
+            "parameters": Report("aiayn.commands.report:report_parameters"),
+            "reproductions": Report("aiayn.reports.reproductions:report_reproductions", DATA, TABLE, MARKDOWN_OR_JSON),
+            "run": Report("aiayn.commands.report:report_run", ("run",)),
+            "sharpness": Report(
+                "aiayn.reports.sharpness:report_sharpness", ("sentences", "device", "trust"), RUNS, MARKDOWN_OR_JSON
+            ),
+            "table2": Report("aiayn.reports.tables.table2:report_table2", DATA, TABLE, (".md", ".tex", ".json")),
+            "table3": Report(
+                "aiayn.commands.report:report_table3",
+                ("study", "wandb", *DATA),
+                (*TABLE, "like"),
+                (".md", ".tex", ".csv", ".json"),
+            ),
+            "table4": Report("aiayn.reports.tables.table4:report_table4", (), TABLE, (".md", ".tex", ".json")),
+            **added_reports(),
+        }.items()
+    )
+)
 """By noun."""
 
 
@@ -109,90 +122,82 @@ def check_choice(noun: str, key: str, value: str) -> None:
         raise UserError(f"{key}={value}: report {noun} {by}")
 
 
-def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 (one case for each report)
-    """Write or print a report; each imports what it needs."""
-    match config.noun:
-        case "comparison":
-            from aiayn.reports.comparison_grids import report_comparison
+def _report(config: "ReportConfig", output: Path | None) -> None:
+    """Write or print a report, whose module is imported now."""
+    named(REPORTS[config.noun].run)(config, output)
 
-            report_comparison(config, output)
-        case "configuration":
-            from aiayn.reports.configuration import report_configuration
-            from aiayn.reports.configuration_content import print_configuration
 
-            if output is None and output_format() is Format.json:
-                print_configuration()
-            else:
-                report_configuration(output)
-        case "cost":
-            from aiayn.reports.cost import report_cost
+def report_configuration(_: "ReportConfig", output: Path | None) -> None:
+    """The page of every key, or its content as JSON."""
+    from aiayn.reports.configuration import report_configuration
+    from aiayn.reports.configuration_content import print_configuration
 
-            report_cost(config, output)
-        case "fidelity":
-            from aiayn.reports.fidelity import report_fidelity
+    if output is None and output_format() is Format.json:
+        print_configuration()
+    else:
+        report_configuration(output)
 
-            report_fidelity(config.profiles, output)
-        case "hypotheses":
-            from aiayn.reports.hypotheses import report_hypotheses
 
-            study = report_hypotheses(config, output)
-            if config.wandb:
-                from aiayn.reports.beside_base import of_study
+def report_fidelity(config: "ReportConfig", output: Path | None) -> None:
+    """The settings in which profiles differ."""
+    from aiayn.reports.fidelity import report_fidelity
 
-                _update_summaries(of_study(study), [run for row in study.compared_rows for run in study.runs_of(row)])
-        case "matrix":
-            from aiayn.reports.matrix import report_matrix
+    report_fidelity(config.profiles, output)
 
-            report_matrix(config, output)
-        case "page":
-            from aiayn.reports.page.writing import report_page
 
-            with ended_by_ctrl_c() if config.watch else nullcontext():
-                report_page(config, Path(PAGE) if output is None else output)
-        case "paper":
-            from aiayn.reports.paper import report_paper
+def report_hypotheses(config: "ReportConfig", output: Path | None) -> None:
+    """A pre-registered study, also in the summaries of its runs in W&B."""
+    from aiayn.reports.hypotheses import report_hypotheses
 
-            report_paper(config.table, output)
-        case "parameters":
-            from aiayn.reports.parameters import report_parameters
+    study = report_hypotheses(config, output)
+    if config.wandb:
+        from aiayn.reports.beside_base import of_study
 
-            report_parameters(output)
-        case "reproductions":
-            from aiayn.reports.reproductions import report_reproductions
+        _update_summaries(of_study(study), [run for row in study.compared_rows for run in study.runs_of(row)])
 
-            report_reproductions(config, output)
-        case "run":
-            from aiayn.reports.run import report_run
-            from aiayn.runs.directory import open_run
 
-            if config.run is None:
-                raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
-            report_run(open_run(config.run), output)
-        case "sharpness":
-            from aiayn.reports.sharpness import report_sharpness
+def report_page(config: "ReportConfig", output: Path | None) -> None:
+    """A sweep as one HTML file."""
+    from aiayn.reports.page.writing import report_page
 
-            report_sharpness(config, output)
-        case "table1":
-            from aiayn.reports.tables.table1 import report_table1
+    with ended_by_ctrl_c() if config.watch else nullcontext():
+        report_page(config, Path(PAGE) if output is None else output)
 
-            report_table1(output, seed=config.seed)
-        case "table2":
-            from aiayn.reports.tables.table2 import report_table2
 
-            report_table2(config, output)
-        case "table3":
-            from aiayn.reports.tables.table3 import report_table3
+def report_paper(config: "ReportConfig", output: Path | None) -> None:
+    """The paper's tables."""
+    from aiayn.reports.paper import report_paper
 
-            report = report_table3(config, output)
-            if config.wandb:
-                from aiayn.reports.beside_base import of_table
+    report_paper(config.table, output)
 
-                compared = [run for run in report.finished if run.row.id != "base"]
-                _update_summaries(of_table(report, Path(config.paths.runs)), compared)
-        case "table4":
-            from aiayn.reports.tables.table4 import report_table4
 
-            report_table4(config, output)
+def report_parameters(_: "ReportConfig", output: Path | None) -> None:
+    """The vocabulary and biases that the paper's numbers of parameters imply."""
+    from aiayn.reports.parameters import report_parameters
+
+    report_parameters(output)
+
+
+def report_run(config: "ReportConfig", output: Path | None) -> None:
+    """One run."""
+    from aiayn.reports.run import report_run
+    from aiayn.runs.directory import open_run
+
+    if config.run is None:
+        raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
+    report_run(open_run(config.run), output)
+
+
+def report_table3(config: "ReportConfig", output: Path | None) -> None:
+    """Table 3, also in the summaries of its runs in W&B."""
+    from aiayn.reports.tables.table3 import report_table3
+
+    report = report_table3(config, output)
+    if config.wandb:
+        from aiayn.reports.beside_base import of_table
+
+        compared = [run for run in report.finished if run.row.id != "base"]
+        _update_summaries(of_table(report, Path(config.paths.runs)), compared)
 
 
 def _update_summaries(summaries: "Mapping[Path, Summary]", compared: "Sequence[ReportedRun]") -> None:

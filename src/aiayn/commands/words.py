@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from aiayn.errors import UserError
 from aiayn.system import files
@@ -46,16 +46,6 @@ FLAGS: dict[tuple[str, ...], dict[str, Any]] = {
     },
 }
 """The flags of every verb but `reproduce`, and what `argparse` is told of each."""
-
-
-class Command(NamedTuple):
-    """A verb of the command line; the module of its name in this package runs it."""
-
-    summary: str
-    nouns: tuple[str, ...] = ()
-    """One of them must follow the verb."""
-    has_json: bool = False
-    """Whether it prints tables, and so takes format=json."""
 
 
 class Words(argparse.Namespace):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from aiayn.config import command_schema, report_schema, schema
 from aiayn.config.sweep_schema import LAUNCHERS
+from aiayn.registry import added_commands, named
 from aiayn.system import files
 
 COMMANDS: dict[str, type] = {
@@ -30,6 +31,7 @@ COMMANDS: dict[str, type] = {
     "dashboard": report_schema.DashboardConfig,
     "sync": command_schema.SyncConfig,
     "replay": command_schema.ReplayConfig,
+    **{verb: named(command.schema) for verb, command in added_commands().items()},
 }
 
 ALIASES = {"table3_base": "table3/base"}

@@ -26,6 +26,7 @@ from aiayn.config.hydra_versions import context_of
 from aiayn.errors import KilledRunError, RunFailedError, UserError, error_line
 from aiayn.launch.forked_workers import end_fork_server
 from aiayn.launch.slurm import RequeuedJobError, restarts
+from aiayn.registry import added_commands
 from aiayn.runs.directory import HeldDirectoryError
 from aiayn.sweep.launchers import jobs_of, remove_empty
 from aiayn.sweep.lines import SweepLines
@@ -73,7 +74,8 @@ def checked(verb: str, composed: DictConfig) -> Any:
 
 def module_of(verb: str) -> ModuleType:
     """Holds `main(config)`, which runs one job, and perhaps `check(config)`, which raises UserError."""
-    return import_module(f"aiayn.commands.{verb}")
+    added = added_commands().get(verb)
+    return import_module(added.module if added else f"aiayn.commands.{verb}")
 
 
 @dataclass

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from aiayn.commands.front_end import main
+from aiayn.extensions.layers.table1 import QUANTITIES, measure_growth
 from aiayn.paper.tables import Layer, load_table1
-from aiayn.reports.tables.table1 import QUANTITIES, measure_growth
 
 
 @pytest.mark.slow
@@ -20,7 +20,7 @@ def test_every_exponent_is_the_papers(row: Layer) -> None:
 def test_the_report_holds_paper_and_measurement_side_by_side(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("aiayn.reports.tables.table1.TIMED_LENGTHS", (8, 16))
+    monkeypatch.setattr("aiayn.extensions.layers.table1.TIMED_LENGTHS", (8, 16))
     assert main(["report", "table1", f"output={tmp_path / 'table1.json'}"]) == 0
     content = json.loads((tmp_path / "table1.json").read_text())
     assert content["growth"].keys() == {row.id for row in load_table1().rows}

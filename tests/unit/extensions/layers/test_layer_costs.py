@@ -1,8 +1,13 @@
 import pytest
 import torch
 
-from aiayn.models.table1.layer_costs import operations, path_length, sequential_operations
-from aiayn.models.table1.layer_types import BareConvolution, BareRecurrence, BareRestrictedAttention, BareSelfAttention
+from aiayn.extensions.layers.layer_costs import operations, path_length, sequential_operations
+from aiayn.extensions.layers.layer_types import (
+    BareConvolution,
+    BareRecurrence,
+    BareRestrictedAttention,
+    BareSelfAttention,
+)
 
 
 def test_the_recurrence_that_is_counted_is_the_kernel_that_is_timed() -> None:

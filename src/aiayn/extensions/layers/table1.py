@@ -8,9 +8,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from aiayn.evaluation.growth import Estimate, fit_exponents
-from aiayn.models.table1.layer_costs import operations, path_length, seconds, sequential_operations
-from aiayn.models.table1.layer_types import (
+from aiayn.config.report_schema import ReportConfig
+from aiayn.extensions.layers.growth import Estimate, fit_exponents
+from aiayn.extensions.layers.layer_costs import operations, path_length, seconds, sequential_operations
+from aiayn.extensions.layers.layer_types import (
     BareConvolution,
     BareRecurrence,
     BareRestrictedAttention,
@@ -95,9 +96,9 @@ class MeasuredTable1:
     device: str
 
 
-def report_table1(output: Path | None, *, seed: int) -> None:
+def report_table1(config: ReportConfig, output: Path | None) -> None:
     """Measure the table, and print it or write it to a .md or .json file; the seed is that of weights and inputs."""
-    show(document(measure_table1(seed=seed)), output)
+    show(document(measure_table1(seed=config.seed)), output)
 
 
 def measure_table1(*, seed: int) -> MeasuredTable1:

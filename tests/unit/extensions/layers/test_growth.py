@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.evaluation.growth import fit_exponents
+from aiayn.extensions.layers.growth import fit_exponents
 
 POINTS = [{"n": n, "d": d} for n in (8.0, 16.0, 64.0) for d in (4.0, 32.0)]
 

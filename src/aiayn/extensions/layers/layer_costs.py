@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn.models.table1.layer_types import LayerType
+from aiayn.extensions.layers.layer_types import LayerType
 
 PRODUCTS = ("MmBackward", "BmmBackward", "AddmmBackward", "ConvolutionBackward")
 """Names of matrix products in autograd's graph."""

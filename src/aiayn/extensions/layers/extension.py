@@ -1,0 +1,7 @@
+"""What this folder adds."""
+
+from aiayn.registry import Extension, Report
+
+EXTENSION = Extension(
+    reports={"table1": Report("aiayn.extensions.layers.table1:report_table1", ("seed",), writes=(".md", ".json"))},
+)

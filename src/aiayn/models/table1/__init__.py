@@ -1,1 +1,0 @@
-"""The layer types that Table 1 compares, and their operations."""

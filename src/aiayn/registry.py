@@ -1,0 +1,90 @@
+"""What extensions add to the core, as plain tables, which are read at start-up without a tensor library.
+
+An extension is a folder of `aiayn.extensions`, whose module `extension` holds `EXTENSION`. The core finds it there, and
+imports nothing else of it by name: the tables name modules, functions and classes as `module:name`, imported when used.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, NamedTuple
+
+EXTENSIONS = "aiayn.extensions"
+
+
+class Command(NamedTuple):
+    """A verb of the command line."""
+
+    summary: str
+    nouns: tuple[str, ...] = ()
+    """One of them must follow the verb."""
+    has_json: bool = False
+    """Whether it prints tables, and so takes format=json."""
+    module: str = ""
+    """The module with `main(config)`, and perhaps `check(config)`; the core's are `aiayn.commands.<verb>`."""
+    schema: str = ""
+    """The dataclass of its configuration, `module:name`; the core's are listed in `aiayn.config.store`."""
+    after: str = ""
+    """The verb that it follows in the list of all."""
+
+
+class Report(NamedTuple):
+    """A noun of `aiayn report`, and the arguments that it takes besides `paths` and `output`."""
+
+    run: str
+    """The function of the configuration and of the output's path or None, `module:name`."""
+    keys: tuple[str, ...] = ()
+    chooses_by: tuple[str, ...] = ()
+    """Keys below `only`."""
+    writes: tuple[str, ...] = (".md",)
+    """Suffixes of `output`."""
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What one folder adds."""
+
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    reports: Mapping[str, Report] = field(default_factory=dict)
+    values: tuple[str, ...] = ()
+    """Its files and folders below conf/, which go when it is deleted."""
+
+
+@cache
+def extensions() -> Mapping[str, Extension]:
+    """The extensions by the names of their folders."""
+    found = sorted(each.name for each in iter_modules(import_module(EXTENSIONS).__path__))
+    return {name: import_module(f"{EXTENSIONS}.{name}.extension").EXTENSION for name in found}
+
+
+def added_commands() -> dict[str, Command]:
+    """The verbs of all extensions."""
+    return {verb: command for each in extensions().values() for verb, command in each.commands.items()}
+
+
+def added_reports() -> dict[str, Report]:
+    """The reports of all extensions."""
+    return {noun: report for each in extensions().values() for noun, report in each.reports.items()}
+
+
+def with_added(core: Mapping[str, Command]) -> dict[str, Command]:
+    """The verbs of the core and of the extensions, each of these after the verb that it names, or at the end."""
+    verbs, left = dict(core), added_commands()
+    while left:
+        verb = next((verb for verb, command in left.items() if command.after in verbs), next(iter(left)))
+        names = [*verbs]
+        place = names.index(left[verb].after) + 1 if left[verb].after in verbs else len(names)
+        while place < len(names) and names[place] in added_commands() and left[verb].after == verbs[names[place]].after:
+            place += 1  # after those that follow the same verb and were placed before
+        names.insert(place, verb)
+        verbs = {name: left[verb] if name == verb else verbs[name] for name in names}
+        del left[verb]
+    return verbs
+
+
+def named(name: str) -> Any:
+    """Import what a table names as `module:name`."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 EXTENSIONS = "aiayn.extensions"
+
+Value = TypeVar("Value")
 
 
 class Command(NamedTuple):
@@ -69,19 +71,17 @@ def added_reports() -> dict[str, Report]:
     return {noun: report for each in extensions().values() for noun, report in each.reports.items()}
 
 
-def with_added(core: Mapping[str, Command]) -> dict[str, Command]:
-    """The verbs of the core and of the extensions, each of these after the verb that it names, or at the end."""
-    verbs, left = dict(core), added_commands()
+def with_added(core: Mapping[str, Value], added: Mapping[str, Value]) -> dict[str, Value]:
+    """What each verb has; those of extensions stand after the verb that they name, or at the end."""
+    commands, left, verbs = added_commands(), [*added], [*core]
     while left:
-        verb = next((verb for verb, command in left.items() if command.after in verbs), next(iter(left)))
-        names = [*verbs]
-        place = names.index(left[verb].after) + 1 if left[verb].after in verbs else len(names)
-        while place < len(names) and names[place] in added_commands() and left[verb].after == verbs[names[place]].after:
+        verb = next((verb for verb in left if commands[verb].after in verbs), left[0])
+        place = verbs.index(commands[verb].after) + 1 if commands[verb].after in verbs else len(verbs)
+        while place < len(verbs) and verbs[place] in added and commands[verbs[place]].after == commands[verb].after:
             place += 1  # after those that follow the same verb and were placed before
-        names.insert(place, verb)
-        verbs = {name: left[verb] if name == verb else verbs[name] for name in names}
-        del left[verb]
-    return verbs
+        verbs.insert(place, verb)
+        left.remove(verb)
+    return {verb: added[verb] if verb in added else core[verb] for verb in verbs}
 
 
 def named(name: str) -> Any:

@@ -12,7 +12,7 @@ import pytest
 import torch
 from commands import Say
 
-from aiayn.reports.attention_figure import fonts_for
+from aiayn.extensions.pictures.attention_figure import fonts_for
 from aiayn.runs.attention_maps import AttendedSentence, read_attention_maps
 
 QUICK = ("format=svg", "kind=cross", "heads=1")

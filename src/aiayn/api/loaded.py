@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from aiayn.commands.attention import transformer_of
 from aiayn.config.command_schema import AttentionUnits, TranslateConfig
 from aiayn.errors import UserError
 from aiayn.inference.opened_runs import open_all
@@ -13,7 +12,7 @@ from aiayn.inference.sentence_attention import AttentionReader, Line
 from aiayn.inference.translation import Translator
 from aiayn.models.matmul import packed
 from aiayn.models.transformer import Transformer
-from aiayn.runs.attention_maps import AttendedSentence
+from aiayn.runs.attention_maps import AttendedSentence, transformer_of
 from aiayn.runs.directory import RunDirectory
 
 

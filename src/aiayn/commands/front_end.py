@@ -21,7 +21,7 @@ from aiayn.commands.report import REPORTS
 from aiayn.commands.reproduce import TABLES, reproduce
 from aiayn.commands.words import Words, parse_words, unknown_word_remedy
 from aiayn.errors import USER_ERROR, RunFailedError, UserError
-from aiayn.registry import Command, with_added
+from aiayn.registry import Command, added_commands, with_added
 from aiayn.system import processes
 from aiayn.system.output_format import printed_as
 from aiayn.system.plugins import failure_text
@@ -62,12 +62,12 @@ COMMANDS = with_added(
         "export": Command("write a run's model for CTranslate2, or as safetensors"),
         "publish": Command("write a run as a folder with a model card, or upload it to the Hugging Face hub"),
         "import": Command("make a run directory of a checkpoint of fairseq or Marian"),
-        "attention": Command("draw the attention weights of a run's model"),
         "status": Command("list the runs below paths.runs: state, steps, scores, time left", has_json=True),
         "dashboard": Command("make a report and a workspace of W&B that show Table 3"),
         "sync": Command("send W&B the data of runs that were offline or cut off"),
         "report": Command("print tables from records and the paper", tuple(REPORTS), has_json=True),
-    }
+    },
+    added_commands(),
 )
 
 ANNOUNCED_AFTER = 1.0

@@ -53,9 +53,6 @@ REPORTS = dict(
             "parameters": Report("aiayn.commands.report:report_parameters"),
             "reproductions": Report("aiayn.reports.reproductions:report_reproductions", DATA, TABLE, MARKDOWN_OR_JSON),
             "run": Report("aiayn.commands.report:report_run", ("run",)),
-            "sharpness": Report(
-                "aiayn.reports.sharpness:report_sharpness", ("sentences", "device", "trust"), RUNS, MARKDOWN_OR_JSON
-            ),
             "table2": Report("aiayn.reports.tables.table2:report_table2", DATA, TABLE, (".md", ".tex", ".json")),
             "table3": Report(
                 "aiayn.commands.report:report_table3",

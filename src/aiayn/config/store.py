@@ -6,10 +6,10 @@ from pathlib import Path
 
 from aiayn.config import command_schema, report_schema, schema
 from aiayn.config.sweep_schema import LAUNCHERS
-from aiayn.registry import added_commands, named
+from aiayn.registry import added_commands, named, with_added
 from aiayn.system import files
 
-COMMANDS: dict[str, type] = {
+_OF_THE_CORE: dict[str, type] = {
     "train": schema.TrainConfig,
     "prepare": schema.TrainConfig,
     "plan": schema.PlanConfig,
@@ -25,14 +25,15 @@ COMMANDS: dict[str, type] = {
     "export": command_schema.ExportConfig,
     "publish": command_schema.PublishConfig,
     "import": command_schema.ImportConfig,
-    "attention": command_schema.AttentionConfig,
     "report": report_schema.ReportConfig,
     "status": command_schema.StatusConfig,
     "dashboard": report_schema.DashboardConfig,
     "sync": command_schema.SyncConfig,
     "replay": command_schema.ReplayConfig,
-    **{verb: named(command.schema) for verb, command in added_commands().items()},
 }
+
+COMMANDS = with_added(_OF_THE_CORE, {verb: named(command.schema) for verb, command in added_commands().items()})
+"""By verb."""
 
 ALIASES = {"table3_base": "table3/base"}
 """Names of experiments without a slash: Hydra 1.4 lets no word replace a default that has one."""

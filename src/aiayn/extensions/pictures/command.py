@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiayn.config.command_schema import AttentionConfig, AttentionKind
-from aiayn.config.freeze import load_config
-from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.outputs import output_folder
 from aiayn.errors import UserError
-from aiayn.runs.directory import RunDirectory, open_run
+from aiayn.extensions.pictures.schema import AttentionConfig, AttentionKind
+from aiayn.runs.attention_maps import transformer_of
+from aiayn.runs.directory import open_run
 from aiayn.system.extras import require
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def main(config: AttentionConfig) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise UserError(f"output={folder}: no folder can be made there ({error.strerror}); state another") from error
-    from aiayn.inference.sentence_attention import attend_to_input
+    from aiayn.extensions.pictures.input import attend_to_input
     from aiayn.inference.text_stream import progress_bar
     from aiayn.system.resource_errors import disk_errors_explained
 
@@ -42,14 +41,6 @@ def main(config: AttentionConfig) -> None:
         for path in _pictures(config, maps, folder, layers=layers, heads=heads):
             print(path, flush=True)  # noqa: T201
             advance(1)
-
-
-def transformer_of(run: RunDirectory) -> TransformerConfig:
-    """The settings of a run's Transformer; UserError for another model."""
-    model = load_config(run.config).model
-    if not isinstance(model, TransformerConfig):
-        raise UserError(f"run={run.path}: model.kind={model.kind.name} has no heads to draw; name a Transformer's run")
-    return model
 
 
 def indices(stated: object, *, count: int, key: str) -> list[int]:
@@ -70,7 +61,7 @@ def _pictures(
     """Write the pictures of each sentence, and yield their paths."""
     from matplotlib import rc_context
 
-    from aiayn.reports.attention_figure import fonts_for, heat_maps, lines, rendered, scripts_of
+    from aiayn.extensions.pictures.attention_figure import fonts_for, heat_maps, lines, rendered, scripts_of
     from aiayn.runs.attention_maps import KINDS
     from aiayn.system import files
 

@@ -12,9 +12,9 @@ from aiayn.data.batches.batching import EvaluationStream
 from aiayn.data.preparation.prepared import find_prepared
 from aiayn.data.vocabulary import start_id
 from aiayn.errors import RunFailedError, UserError
+from aiayn.extensions.sharpness.attention_sharpness import AttentionSharpness, attention_sharpness
 from aiayn.flat_tokens import FlatTokens
 from aiayn.inference.opened_runs import open_for_use, usable_device
-from aiayn.models.attention_sharpness import AttentionSharpness, attention_sharpness
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.system.resource_errors import memory_errors_explained

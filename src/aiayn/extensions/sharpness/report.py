@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from aiayn.config.report_schema import ReportConfig
-from aiayn.inference.sharpness import measure_sharpness
-from aiayn.models.attention_sharpness import AttentionSharpness
+from aiayn.extensions.sharpness.attention_sharpness import AttentionSharpness
+from aiayn.extensions.sharpness.measuring import measure_sharpness
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import Comparison
 from aiayn.reports.comparison_grids import compared, name_headings, names_of

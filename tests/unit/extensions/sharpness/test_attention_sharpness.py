@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tiny_models import build, chosen, sentences
 from torch import Tensor
 
+from aiayn.extensions.sharpness.attention_sharpness import Sharpness, attention_sharpness, sharpness
 from aiayn.models.attention_functions import AttentionFunction, DotProductAttention
-from aiayn.models.attention_sharpness import Sharpness, attention_sharpness, sharpness
 from aiayn.models.attention_weights import attention_scores, attention_weights
 from aiayn.models.variants.attention import AdditiveAttention
 

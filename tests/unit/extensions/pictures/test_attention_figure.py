@@ -12,7 +12,16 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from aiayn.reports.attention_figure import DPI, FAINTEST, SHADES, fonts_for, heat_maps, lines, rendered, scripts_of
+from aiayn.extensions.pictures.attention_figure import (
+    DPI,
+    FAINTEST,
+    SHADES,
+    fonts_for,
+    heat_maps,
+    lines,
+    rendered,
+    scripts_of,
+)
 from aiayn.runs.attention_maps import Map
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -1,0 +1,1 @@
+"""Pictures of the attention weights of a run's model: `aiayn attention`."""

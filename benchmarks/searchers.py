@@ -86,7 +86,7 @@ def ctranslate2(
     """CTranslate2 with the weights that `aiayn export` would write."""
     from ctranslate2 import Translator
 
-    from aiayn.inference.export_ctranslate2 import transformer_spec
+    from aiayn.extensions.foreign.export_ctranslate2 import transformer_spec
 
     sizes = Architecture(**architecture)
     folder = Path(work) / f"ctranslate2-{compute_type}"

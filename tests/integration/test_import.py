@@ -21,9 +21,9 @@ from aiayn.config.model_schema import TransformerConfig
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import GivenPieces, load_tokenizer, train_tokenizer
 from aiayn.errors import UserError
-from aiayn.inference.foreign.fairseq import read_fairseq
-from aiayn.inference.foreign.marian import read_marian
-from aiayn.inference.foreign.model import TYPES
+from aiayn.extensions.foreign.fairseq import read_fairseq
+from aiayn.extensions.foreign.marian import read_marian
+from aiayn.extensions.foreign.model import TYPES
 from aiayn.models.transformer import Transformer
 from aiayn.runs.ledger import read_results
 from aiayn.runs.record import Status, read_record

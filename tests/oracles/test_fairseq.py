@@ -11,7 +11,7 @@ from oracle import Oracle
 from random_translation import LAYERS
 
 from aiayn.config.schema import SmoothedClasses
-from aiayn.inference.foreign.fairseq import converted, read_fairseq
+from aiayn.extensions.foreign.fairseq import converted, read_fairseq
 
 LIBRARY = "fairseq-fixed 0.12.3.1"
 

@@ -9,7 +9,7 @@ from oracle import Oracle
 from random_translation import ADAM_EPSILON, LAYERS
 
 from aiayn.config.schema import SmoothedClasses
-from aiayn.inference.foreign.marian import converted
+from aiayn.extensions.foreign.marian import converted
 
 LIBRARY = "Marian in transformers 5.23.0"
 

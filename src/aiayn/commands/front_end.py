@@ -59,9 +59,7 @@ COMMANDS = with_added(
             "compare two runs on the same sentences: significance, kinds of sentences, examples", has_json=True
         ),
         "replay": Command("repeat a recorded run and state whether the result is the same", has_json=True),
-        "export": Command("write a run's model for CTranslate2, or as safetensors"),
         "publish": Command("write a run as a folder with a model card, or upload it to the Hugging Face hub"),
-        "import": Command("make a run directory of a checkpoint of fairseq or Marian"),
         "status": Command("list the runs below paths.runs: state, steps, scores, time left", has_json=True),
         "dashboard": Command("make a report and a workspace of W&B that show Table 3"),
         "sync": Command("send W&B the data of runs that were offline or cut off"),

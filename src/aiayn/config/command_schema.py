@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import StrEnum
 from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 
 from omegaconf import MISSING
 
-from aiayn.config.data_schema import SplitFilesConfig
-from aiayn.config.schema import CachePathConfig, DecodingConfig, PathsConfig, ProcessConfig, RankConfig, RunsPathConfig
+from aiayn.config.schema import DecodingConfig, PathsConfig, ProcessConfig, RankConfig, RunsPathConfig
 from aiayn.config.values import (
     LARGEST,
     Count,
@@ -75,15 +74,6 @@ class TunedOverridesConfig:
 @overriding(DecodingConfig, *BEAM_SEARCH, "limit_sentences", "bleu_tokenizer")
 class DecodingOverridesConfig(SearchOverridesConfig):
     """The same for commands that decode a split."""
-
-
-class Quantization(Enum):
-    """The type of an export's stored weights."""
-
-    float32 = "float32"
-    float16 = "float16"
-    bfloat16 = "bfloat16"
-    int8 = "int8"
 
 
 @dataclass
@@ -193,31 +183,6 @@ class TuneConfig(DeviceConfig, EnsembleConfig):
     """Other search settings that differ from the run's."""
 
 
-class ExportFormat(StrEnum):
-    """The format of an exported model."""
-
-    ctranslate2 = "ctranslate2"
-    safetensors = "safetensors"
-
-
-@dataclass
-class ExportConfig(TrustConfig):
-    """`aiayn export`."""
-
-    run: str = text()
-    """A run directory."""
-    checkpoint: str = text()
-    """last, best, average or an optimizer step."""
-    format: ExportFormat = MISSING
-    """ctranslate2: a folder that CTranslate2 loads; safetensors: a file of the weights by name."""
-    output: str = text()
-    """The file or folder to write; it must not exist."""
-    quantization: Quantization = MISSING
-    """Type of the stored weights; int8 only with format=ctranslate2."""
-    launch: ProcessConfig = MISSING
-    """Settings of this process."""
-
-
 @dataclass
 class PublishConfig(TrustConfig):
     """`aiayn publish`."""
@@ -236,24 +201,6 @@ class PublishConfig(TrustConfig):
     """Folders; the model card compares the run with base below paths.runs."""
     launch: ProcessConfig = MISSING
     """Settings of this process."""
-
-
-@dataclass
-class ImportConfig:
-    """`aiayn import`."""
-
-    checkpoint: str = text()
-    """A checkpoint of fairseq, with dict.<language>.txt beside it, or a folder of a Marian model of transformers."""
-    output: str = text()
-    """The run directory to make; it must not exist."""
-    source_language: str | None = text_or_null()
-    """ISO 639-1 code of the source side; null: as the checkpoint states."""
-    target_language: str | None = text_or_null()
-    """ISO 639-1 code of the target side; null: as the checkpoint states."""
-    test: SplitFilesConfig = MISSING
-    """Files of sentences in the model's own pieces, which aiayn evaluate decodes and scores; null: none."""
-    paths: CachePathConfig = MISSING
-    """Folders."""
 
 
 @dataclass

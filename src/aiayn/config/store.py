@@ -13,8 +13,8 @@ _OF_THE_CORE: dict[str, type] = {
     "train": schema.TrainConfig,
     "prepare": schema.TrainConfig,
     "plan": schema.PlanConfig,
-    "check": schema.TrainConfig,
     "inspect": schema.InspectConfig,
+    "check": schema.TrainConfig,
     "evaluate": command_schema.EvaluateConfig,
     "average": command_schema.AverageConfig,
     "translate": command_schema.TranslateConfig,
@@ -22,14 +22,12 @@ _OF_THE_CORE: dict[str, type] = {
     "tune": command_schema.TuneConfig,
     "score": command_schema.ScoreConfig,
     "compare": report_schema.CompareConfig,
-    "export": command_schema.ExportConfig,
+    "replay": command_schema.ReplayConfig,
     "publish": command_schema.PublishConfig,
-    "import": command_schema.ImportConfig,
-    "report": report_schema.ReportConfig,
     "status": command_schema.StatusConfig,
     "dashboard": report_schema.DashboardConfig,
     "sync": command_schema.SyncConfig,
-    "replay": command_schema.ReplayConfig,
+    "report": report_schema.ReportConfig,
 }
 
 COMMANDS = with_added(_OF_THE_CORE, {verb: named(command.schema) for verb, command in added_commands().items()})

@@ -14,7 +14,7 @@ from torch import Tensor
 from aiayn.config.model_schema import Activation, DecoderStart, Norm, Positions
 from aiayn.data.given_pieces import GivenTokenizer, SpecialIds
 from aiayn.errors import UserError
-from aiayn.inference.foreign.model import (
+from aiayn.extensions.foreign.model import (
     SIDES,
     UNKNOWN_LANGUAGE,
     ForeignModel,
@@ -23,8 +23,8 @@ from aiayn.inference.foreign.model import (
     search_of,
     shared,
 )
-from aiayn.inference.foreign.pickled import NAMED, read_pickled
-from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
+from aiayn.extensions.foreign.pickled import NAMED, read_pickled
+from aiayn.extensions.foreign.state import ForeignState, layers, named_tensors
 from aiayn.system import files
 from aiayn.system.documents import parse_json
 from aiayn.system.extras import require

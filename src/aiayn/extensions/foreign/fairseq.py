@@ -13,9 +13,9 @@ from torch import Tensor
 from aiayn.config.model_schema import Activation, DecoderStart, Norm, Positions
 from aiayn.data.given_pieces import SPECIAL_IDS, GivenTokenizer, read_vocabulary
 from aiayn.errors import UserError
-from aiayn.inference.foreign.model import SIDES, ForeignModel, check_settings, parts_of, search_of, shared
-from aiayn.inference.foreign.pickled import plain, read_pickled
-from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
+from aiayn.extensions.foreign.model import SIDES, ForeignModel, check_settings, parts_of, search_of, shared
+from aiayn.extensions.foreign.pickled import plain, read_pickled
+from aiayn.extensions.foreign.state import ForeignState, layers, named_tensors
 from aiayn.system import files
 
 LIBRARY = "fairseq"

@@ -18,8 +18,8 @@ from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import AnyTokenizer, start_id
 from aiayn.errors import UserError
+from aiayn.extensions.foreign.export_ctranslate2 import SUPPORTED, check_supported, table_length, transformer_spec
 from aiayn.flat_tokens import FlatTokens
-from aiayn.inference.export_ctranslate2 import SUPPORTED, check_supported, table_length, transformer_spec
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 

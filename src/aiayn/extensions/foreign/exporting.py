@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from aiayn.builders.architecture import architecture_of
-from aiayn.config.command_schema import ExportConfig, ExportFormat, Quantization
 from aiayn.config.freeze import frozen_text
 from aiayn.config.outputs import new_output
 from aiayn.data.given_pieces import GivenTokenizer
 from aiayn.errors import UserError
+from aiayn.extensions.foreign.export_ctranslate2 import check_supported, transformer_spec
+from aiayn.extensions.foreign.schema import ExportConfig, ExportFormat, Quantization
 from aiayn.inference.averaging import steps_averaged
-from aiayn.inference.export_ctranslate2 import check_supported, transformer_spec
 from aiayn.inference.opened_runs import OpenedRun, open_for_use
 from aiayn.inference.weights import finite_weights
 from aiayn.models.architecture import Architecture

@@ -11,7 +11,6 @@ import torch
 
 from aiayn.builders.architecture import architecture_of
 from aiayn.builders.preparation import prepare_data
-from aiayn.config.command_schema import ImportConfig
 from aiayn.config.compose import compose_command
 from aiayn.config.data_schema import SplitFilesConfig
 from aiayn.config.freeze import frozen_text, plain, to_dataclass
@@ -21,9 +20,10 @@ from aiayn.config.schema import GivenTokenizerConfig, IdentityConfig, PieceMarke
 from aiayn.config.values import check_values
 from aiayn.data.corpora.corpus import SPLITS
 from aiayn.errors import UserError
-from aiayn.inference.foreign.fairseq import read_fairseq
-from aiayn.inference.foreign.marian import read_marian
-from aiayn.inference.foreign.model import ForeignModel
+from aiayn.extensions.foreign.fairseq import read_fairseq
+from aiayn.extensions.foreign.marian import read_marian
+from aiayn.extensions.foreign.model import ForeignModel
+from aiayn.extensions.foreign.schema import ImportConfig
 from aiayn.inference.weights import fit_weights
 from aiayn.models.construction import create_model
 from aiayn.models.translation_model import count_parameters

@@ -1,7 +1,7 @@
 """`aiayn import`."""
 
-from aiayn.config.command_schema import ImportConfig
 from aiayn.config.outputs import new_output
+from aiayn.extensions.foreign.schema import ImportConfig
 
 
 def check(config: ImportConfig) -> None:
@@ -11,6 +11,6 @@ def check(config: ImportConfig) -> None:
 
 def main(config: ImportConfig) -> None:
     """Make a run directory from a checkpoint of another library, and print its path."""
-    from aiayn.inference.importing import import_model
+    from aiayn.extensions.foreign.importing import import_model
 
     print(import_model(config))  # noqa: T201

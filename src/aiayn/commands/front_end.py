@@ -53,7 +53,6 @@ COMMANDS = with_added(
         "average": Command("average a run's last checkpoints into another one"),
         "translate": Command("translate lines of standard input with a run's model"),
         "parse": Command("parse lines of standard input with a run's model"),
-        "tune": Command("choose beam size and length penalty by BLEU on dev", has_json=True),
         "score": Command("score given translations by their likelihood under a run's model"),
         "compare": Command(
             "compare two runs on the same sentences: significance, kinds of sentences, examples", has_json=True

@@ -12,13 +12,11 @@ from aiayn.config.values import (
     LARGEST,
     Count,
     Name,
-    Numbers,
     OneOrList,
     Positive,
     Range,
     Seed,
     Texts,
-    WholeNumbers,
     WholeNumbersOrNull,
     text,
     text_or_null,
@@ -56,18 +54,14 @@ BEAM_SEARCH = (
 
 
 @dataclass
-@overriding(DecodingConfig, *BEAM_SEARCH)
-class SearchOverridesConfig:
-    """Search settings that differ from the run's; null keeps the run's."""
+class OverridesConfig:
+    """Settings that differ from the run's; null keeps the run's."""
 
 
 @dataclass
-@overriding(
-    DecodingConfig,
-    *("length_penalty", "max_extra_length", "batch_tokens", "eos_within", "limit_sentences", "bleu_tokenizer"),
-)
-class TunedOverridesConfig:
-    """Search settings that differ from the run's, apart from the tuned ones; null keeps the run's."""
+@overriding(DecodingConfig, *BEAM_SEARCH)
+class SearchOverridesConfig(OverridesConfig):
+    """Search settings that differ from the run's; null keeps the run's."""
 
 
 @dataclass
@@ -163,24 +157,6 @@ class ParseConfig(UseConfig):
 
     decoding: SearchOverridesConfig = MISSING
     """Search settings that differ from the run's."""
-
-
-@dataclass
-class TuneConfig(DeviceConfig, EnsembleConfig):
-    """`aiayn tune`."""
-
-    beam_sizes: WholeNumbers = MISSING
-    """Beam sizes to try, a list; each costs a search of the development set."""
-    alphas: Numbers = MISSING
-    """Alphas of the length penalty to try, a list; they cost next to nothing."""
-    output: str | None = text_or_null()
-    """A .md or .json file to write; null: to the terminal."""
-    resamples: Resamples = MISSING
-    """Bootstrap samples of the sentences for the interval."""
-    seed: Seed = MISSING
-    """Seed of the bootstrap."""
-    decoding: TunedOverridesConfig = MISSING
-    """Other search settings that differ from the run's."""
 
 
 @dataclass

@@ -19,7 +19,6 @@ _OF_THE_CORE: dict[str, type] = {
     "average": command_schema.AverageConfig,
     "translate": command_schema.TranslateConfig,
     "parse": command_schema.ParseConfig,
-    "tune": command_schema.TuneConfig,
     "score": command_schema.ScoreConfig,
     "compare": report_schema.CompareConfig,
     "replay": command_schema.ReplayConfig,

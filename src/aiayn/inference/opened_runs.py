@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from aiayn.builders.models import build_model
-from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
+from aiayn.config.command_schema import OverridesConfig
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
 from aiayn.config.trust import check_links, check_plugins, is_own
@@ -137,7 +137,7 @@ def open_for_use(
     checkpoint: str,
     launch: ProcessConfig,
     trust: bool = False,
-    decoding: SearchOverridesConfig | TunedOverridesConfig | None = None,
+    decoding: OverridesConfig | None = None,
 ) -> OpenedRun:
     """Open a run directory with a checkpoint (last, best, average or a step) and changes of its search settings.
 
@@ -178,7 +178,7 @@ def open_all(
     checkpoint: str,
     launch: ProcessConfig,
     trust: bool = False,
-    decoding: SearchOverridesConfig | TunedOverridesConfig | None = None,
+    decoding: OverridesConfig | None = None,
 ) -> OpenedRuns:
     """Open a run directory, or a list of them, as `open_for_use` does; the first one decides on TensorFloat-32."""
     opened = OpenedRuns(
@@ -191,7 +191,7 @@ def open_all(
     return opened
 
 
-def merge_decoding(decoding: DecodingConfig, overrides: SearchOverridesConfig | TunedOverridesConfig) -> DecodingConfig:
+def merge_decoding(decoding: DecodingConfig, overrides: OverridesConfig) -> DecodingConfig:
     """A run's search settings with overrides; null keeps the run's value."""
     stated = {key: value for key, value in dataclasses.asdict(overrides).items() if value is not None}
     return dataclasses.replace(decoding, **stated)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 from omegaconf.errors import ValidationError
 
-from aiayn.config.command_schema import DecodingOverridesConfig, SearchOverridesConfig, TunedOverridesConfig
+from aiayn.config.command_schema import DecodingOverridesConfig, SearchOverridesConfig
 from aiayn.config.compose import compose_command
 from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.freeze import plain, to_dataclass
@@ -23,6 +23,7 @@ from aiayn.config.store import COMMANDS
 from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.config.values import Range, check_values
 from aiayn.errors import UserError
+from aiayn.extensions.tuning.schema import TunedOverridesConfig
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -1,8 +1,8 @@
 """`aiayn tune`."""
 
-from aiayn.config.command_schema import TuneConfig
 from aiayn.config.outputs import output_errors, output_file
 from aiayn.errors import UserError
+from aiayn.extensions.tuning.schema import TuneConfig
 from aiayn.runs.directory import named_runs
 
 
@@ -12,8 +12,8 @@ def main(config: TuneConfig) -> None:
     beam_sizes = [int(each) for each in numbers(config.beam_sizes, key="beam_sizes", whole=True)]
     alphas = numbers(config.alphas, key="alphas")
     output = output_file(config.output, suffixes=(".md", ".json"))
-    from aiayn.inference.tuning import tune_decoding
-    from aiayn.reports.tuning import report_tuning
+    from aiayn.extensions.tuning.report import report_tuning
+    from aiayn.extensions.tuning.tuning import tune_decoding
 
     tuning = tune_decoding(config, beam_sizes=beam_sizes, alphas=alphas)
     with output_errors(config.output):

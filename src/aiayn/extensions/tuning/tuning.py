@@ -9,7 +9,6 @@ import torch
 from numpy.typing import NDArray
 
 from aiayn.builders.corpus import bleu_tokenizer_of
-from aiayn.config.command_schema import TuneConfig
 from aiayn.config.data_schema import ParsedDataConfig
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.config.values import check_values
@@ -21,11 +20,12 @@ from aiayn.errors import UserError
 from aiayn.evaluation.bleu import bleu_from_statistics, corpus_bleu, sentence_statistics
 from aiayn.evaluation.paired import PairedTest, paired_test
 from aiayn.evaluation.significance import bleu_scores
+from aiayn.extensions.tuning.result import DecodingSetting, EvaluatedSetting, Searched, Tuning, best_tried
+from aiayn.extensions.tuning.schema import TuneConfig
 from aiayn.inference.evaluation import training_data
 from aiayn.inference.opened_runs import open_all, usable_device
 from aiayn.paper.recipe import load_recipe
 from aiayn.runs.directory import named_runs
-from aiayn.runs.tuning import DecodingSetting, EvaluatedSetting, Searched, Tuning, best_tried
 from aiayn.system.progress import Bar
 from aiayn.training.scoring import AnyModel, best_texts, search_all
 

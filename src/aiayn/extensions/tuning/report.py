@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from aiayn.extensions.tuning.result import DecodingSetting, EvaluatedSetting, Searched, Tuning
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import ends_text, signed
-from aiayn.runs.tuning import DecodingSetting, EvaluatedSetting, Searched, Tuning
 
 PAPER, BEST = "†", "*"
 """Mark the two settings that were searched with separately."""

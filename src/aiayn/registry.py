@@ -44,12 +44,44 @@ class Report(NamedTuple):
     """Suffixes of `output`."""
 
 
+class Launcher(NamedTuple):
+    """An option of hydra/launcher, whose values conf/hydra/<name>_launcher.yaml holds."""
+
+    plugin: str
+    """The name of its class in `hydra_plugins.aiayn_launchers`, which is made of this entry."""
+    schema: str
+    """The dataclass of its settings, `module:name`."""
+    scheduler: str
+    """The function of the composed configuration that returns the scheduler, `module:name`."""
+    package: str
+    """Needed besides the project's own, and installed by the extra of the launcher's name."""
+    outlives_the_command: bool = False
+    """Whether the jobs go on when the command has ended."""
+
+
+class Sweeper(NamedTuple):
+    """An option of hydra/sweeper: it chooses the jobs of a multirun."""
+
+    plugin: str
+    """The name of its class in `hydra_plugins.aiayn_sweepers`, which is made of this entry."""
+    schema: str
+    """The dataclass of its settings, `module:name`."""
+    run: str
+    """The function that runs the jobs, `module:name`: of configuration, overrides, `loader` and `launcher`."""
+    sweep: str
+    """A file of sweeps/ that chooses it."""
+    package: str = ""
+    """Needed besides the project's own, and installed by the extra of the sweeper's name."""
+
+
 @dataclass(frozen=True)
 class Extension:
     """What one folder adds."""
 
     commands: Mapping[str, Command] = field(default_factory=dict)
     reports: Mapping[str, Report] = field(default_factory=dict)
+    launchers: Mapping[str, Launcher] = field(default_factory=dict)
+    sweepers: Mapping[str, Sweeper] = field(default_factory=dict)
     values: tuple[str, ...] = ()
     """Its files and folders below conf/, which go when it is deleted."""
 
@@ -69,6 +101,16 @@ def added_commands() -> dict[str, Command]:
 def added_reports() -> dict[str, Report]:
     """The reports of all extensions."""
     return {noun: report for each in extensions().values() for noun, report in each.reports.items()}
+
+
+def added_launchers() -> dict[str, Launcher]:
+    """The launchers of all extensions."""
+    return {name: launcher for each in extensions().values() for name, launcher in each.launchers.items()}
+
+
+def added_sweepers() -> dict[str, Sweeper]:
+    """The sweepers of all extensions."""
+    return {name: sweeper for each in extensions().values() for name, sweeper in each.sweepers.items()}
 
 
 def with_added(core: Mapping[str, Value], added: Mapping[str, Value]) -> dict[str, Value]:

@@ -1,6 +1,6 @@
-"""The launchers of `hydra/launcher=joblib`, `slurm` and `ray`; Hydra finds launchers in this namespace only.
+"""The launchers of `hydra/launcher=joblib`, and of the extensions; Hydra finds launchers in this namespace only.
 
-Hydra imports this file with every command; joblib, submitit and Ray are imported when jobs are launched.
+Hydra imports this file with every command; what runs the jobs is imported when they are launched.
 """
 
 from abc import abstractmethod
@@ -13,6 +13,7 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
+from aiayn.registry import added_launchers, named
 from aiayn.system.extras import require
 
 if TYPE_CHECKING:
@@ -65,23 +66,21 @@ class JoblibJobsLauncher(ScheduledLauncher):
         return scheduler_of(self.composed)
 
 
-class SlurmJobsLauncher(ScheduledLauncher):
-    """Makes each job of a sweep a job of Slurm."""
+class AddedLauncher(ScheduledLauncher):
+    """The launcher of an extension; Hydra skips this class, since it has an abstract method."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The option of hydra/launcher."""
 
     def scheduler(self) -> "Scheduler[Any]":
-        """Slurm, with the settings of the sweep."""
-        require("submitit", extra="slurm", setting="hydra/launcher=slurm")
-        from aiayn.sweep.slurm import scheduler_of
+        """That of the extension, with the settings of the sweep."""
+        launcher = added_launchers()[self.name]
+        require(launcher.package, extra=self.name, setting=f"hydra/launcher={self.name}")
+        scheduler: Scheduler[Any] = named(launcher.scheduler)(self.composed)
+        return scheduler
 
-        return scheduler_of(self.composed)
 
-
-class RayJobsLauncher(ScheduledLauncher):
-    """Makes each job of a sweep a placement group of Ray."""
-
-    def scheduler(self) -> "Scheduler[Any]":
-        """Ray, with the settings of the sweep."""
-        require("ray", extra="ray", setting="hydra/launcher=ray")
-        from aiayn.sweep.ray import scheduler_of
-
-        return scheduler_of(self.composed)
+for _name, _launcher in added_launchers().items():  # Hydra finds classes by their names in this file
+    globals()[_launcher.plugin] = type(_launcher.plugin, (AddedLauncher,), {"__module__": __name__, "name": _name})

@@ -1,8 +1,9 @@
-"""The sweepers of searches and of pre-registered studies; Hydra finds sweepers in this namespace only.
+"""The sweepers of pre-registered studies, and of the extensions; Hydra finds sweepers in this namespace only.
 
 Hydra imports this file with every command; the code of a sweep is imported when it begins.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
+from aiayn.registry import added_sweepers, named
 from aiayn.system.extras import require
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class ConfiguredSweeper(Sweeper):
     launcher: "Launcher"
 
     def __init__(self, **_: Any) -> None:
-        """Take no settings: they are `SweeperConfig` and `RegisteredConfig` in the schema."""
+        """Take no settings: they are the dataclasses of `aiayn.config.sweep_schema.SWEEPERS`."""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Take the parts that Hydra hands to a sweeper."""
@@ -36,23 +38,32 @@ class ConfiguredSweeper(Sweeper):
         )
 
 
-class SearchSweeper(ConfiguredSweeper):
-    """Lets Optuna choose the values of the jobs, one job after the other."""
+class AddedSweeper(ConfiguredSweeper):
+    """The sweeper of an extension; Hydra skips this class, since it has an abstract method."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The option of hydra/sweeper."""
 
     def sweep(self, arguments: list[str]) -> Sequence[object]:
-        """Search until there are as many trials as asked for.
+        """Run the jobs that the extension chooses.
 
         Args:
             arguments: the overrides of the command line.
 
         Raises:
-            UserError: optuna is not installed, or a setting is not allowed.
+            UserError: a package is not installed, or a setting is not allowed.
         """
-        require("optuna", extra="search", setting="sweeps=search")
-        from aiayn.sweep.search import search
-
-        search(self.composed, arguments, loader=self.context.config_loader, launcher=self.launcher)
+        sweeper = added_sweepers()[self.name]
+        if sweeper.package:
+            require(sweeper.package, extra=self.name, setting=f"sweeps={sweeper.sweep}")
+        named(sweeper.run)(self.composed, arguments, loader=self.context.config_loader, launcher=self.launcher)
         return ()
+
+
+for _name, _sweeper in added_sweepers().items():  # Hydra finds classes by their names in this file
+    globals()[_sweeper.plugin] = type(_sweeper.plugin, (AddedSweeper,), {"__module__": __name__, "name": _name})
 
 
 class RegisteredSweeper(ConfiguredSweeper):

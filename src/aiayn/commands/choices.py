@@ -78,10 +78,10 @@ class Line:
         from omegaconf import OmegaConf
 
         from aiayn.config.identity import flatten
-        from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
+        from aiayn.config.sweep_schema import LAUNCHERS, SWEEPERS
 
         content: Any = OmegaConf.to_container(self._composed, resolve=False)
-        hydra, documented = content.pop("hydra"), (*LAUNCHERS.values(), RegisteredConfig, SweeperConfig)
+        hydra, documented = content.pop("hydra"), (*LAUNCHERS.values(), *SWEEPERS.values())
         for part in ("launcher", "sweeper"):
             if self._schema(f"hydra.{part}") in documented:
                 content[f"hydra.{part}"] = hydra[part]

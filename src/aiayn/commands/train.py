@@ -13,7 +13,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 from aiayn.launch.slurm import job_id, requeued_if_stopped
 from aiayn.runs.directory import RunDirectory
-from aiayn.sweep.launchers import SLURM, jobs_of, launcher_of
+from aiayn.sweep.launchers import jobs_of
 from aiayn.sweep.outcomes import PREFIX
 from aiayn.sweep.words import job_command, plan_seeds
 from aiayn.system import machine, processes
@@ -45,9 +45,8 @@ def main(config: TrainConfig) -> None:
     jobs = jobs_of(hydra)
     is_parallel = is_swept and jobs.are_here and jobs.are_side_by_side  # Slurm and Ray allocate devices themselves
     share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_parallel else None
-    is_slurms = launcher_of(hydra) == SLURM
-    is_fresh = is_swept and not (is_slurms or processes.is_rank())
-    is_whole_job = job_id() is not None and (is_slurms or not is_swept)
+    is_fresh = is_swept and not (jobs.outlive_the_command or processes.is_rank())  # Slurm starts a process for each
+    is_whole_job = job_id() is not None and (jobs.outlive_the_command or not is_swept)
     with requeued_if_stopped(directory, anew=config.force) if is_whole_job else nullcontext():
         record = launch_run(config, command=command, fresh_process=is_fresh, share=share)
     if is_swept and output_format() is Format.json:

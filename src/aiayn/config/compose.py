@@ -18,7 +18,7 @@ from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
 from aiayn.config.store import COMMANDS, SWEEPS, launcher_values, sweeps_directory
-from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
+from aiayn.config.sweep_schema import LAUNCHERS, SWEEPERS
 from aiayn.config.texts import as_written
 from aiayn.config.yaml_files import register_named_files
 
@@ -41,8 +41,8 @@ def _register_once() -> None:
     for model, node in MODEL_TYPES.items():
         store.store(name=f"{model}_model_schema", node=node)
     store.store(name="given_tokenizer_schema", node=GivenTokenizerConfig)
-    store.store(group="hydra/sweeper", name="search", node=SweeperConfig, provider="aiayn")
-    store.store(group="hydra/sweeper", name="registered", node=RegisteredConfig, provider="aiayn")
+    for name, node in SWEEPERS.items():
+        store.store(group="hydra/sweeper", name=name, node=node, provider="aiayn")
     # A search path would make groups of all folders beside sweeps/.
     for path in sweeps_directory().glob("*.yaml"):
         store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))

@@ -21,7 +21,7 @@ from aiayn.config.data_schema import DATA_TYPES, DataConfig
 from aiayn.config.model_schema import MODEL_TYPES, ModelConfig
 from aiayn.config.schema import TOKENIZER_TYPES, TokenizerConfig
 from aiayn.config.store import COMMANDS
-from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
+from aiayn.config.sweep_schema import LAUNCHERS, SWEEPERS
 from aiayn.config.values import alternatives, is_text
 from aiayn.errors import UserError
 
@@ -40,7 +40,7 @@ KINDS: Mapping[type, Sequence[type]] = {
 def text_keys(verb: str) -> frozenset[str]:
     """The dotted keys of a command whose values are texts, or lists of them, with any kinds of data and models."""
     launchers = (key for schema in LAUNCHERS.values() for key in _text_keys(schema, "hydra.launcher."))
-    sweepers = (key for schema in (SweeperConfig, RegisteredConfig) for key in _text_keys(schema, "hydra.sweeper."))
+    sweepers = (key for schema in SWEEPERS.values() for key in _text_keys(schema, "hydra.sweeper."))
     return frozenset([*_text_keys(COMMANDS[verb]), *launchers, *sweepers])
 
 

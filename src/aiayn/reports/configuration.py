@@ -22,8 +22,9 @@ from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.config.meanings import heading_comment, meanings
 from aiayn.config.resolvers import RESOLVERS
-from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
+from aiayn.config.sweep_schema import LAUNCHERS, SWEEPERS
 from aiayn.config.values import Name, NameOrClass, OneOrList
+from aiayn.registry import added_sweepers
 from aiayn.reports.formats import console, markdown_table, print_grid
 from aiayn.reports.grid import Grid
 from aiayn.system import files
@@ -292,7 +293,8 @@ def _launchers() -> Iterator[str]:
 
 def _sweepers() -> Iterator[str]:
     """The keys of a search and of a pre-registered study."""
-    for sweep, kind in (("search", SweeperConfig), ("own_idea", RegisteredConfig)):
+    for name, kind in SWEEPERS.items():
+        sweep = added_sweepers()[name].sweep if name in added_sweepers() else "own_idea"
         yield f"Keys of `aiayn train sweeps={sweep}`:"
         content = yaml.safe_load((store.sweeps_directory() / f"{sweep}.yaml").read_text(encoding="utf-8"))
         yield _hydra_keys("hydra.sweeper", kind, content["hydra"]["sweeper"])

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from hydra.conf import HydraConf
 
 from aiayn.errors import UserError
+from aiayn.registry import added_launchers
 from aiayn.system import processes
 
 BASIC = "BasicLauncher"
@@ -20,10 +21,6 @@ REGISTERED_SWEEPER = "RegisteredSweeper"
 
 JOBLIB = "JoblibJobsLauncher"
 """Runs the jobs in processes of this machine."""
-
-SLURM = "SlurmJobsLauncher"
-
-RAY = "RayJobsLauncher"
 
 
 class Jobs(NamedTuple):
@@ -40,8 +37,10 @@ class Jobs(NamedTuple):
 JOBS_OF = {
     BASIC: Jobs(are_here=True, are_side_by_side=False, outlive_the_command=False),
     JOBLIB: Jobs(are_here=True, are_side_by_side=True, outlive_the_command=False),
-    SLURM: Jobs(are_here=False, are_side_by_side=True, outlive_the_command=True),
-    RAY: Jobs(are_here=False, are_side_by_side=True, outlive_the_command=False),
+    **{
+        launcher.plugin: Jobs(are_here=False, are_side_by_side=True, outlive_the_command=launcher.outlives_the_command)
+        for launcher in added_launchers().values()
+    },
 }
 """By the name of the launcher's class."""
 

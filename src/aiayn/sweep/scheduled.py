@@ -107,7 +107,7 @@ class Starter:
 
 
 class Scheduler(Protocol[Shape]):
-    """Places jobs: `aiayn.sweep.joblib` on this machine, `aiayn.sweep.slurm` and `aiayn.sweep.ray` on others."""
+    """Places jobs: `aiayn.sweep.joblib` on this machine, `aiayn.extensions.cluster` on others."""
 
     def shape_of(self, config: TrainConfig | None) -> Shape:
         """The resources of a run, or of a job of another command; UserError if they cannot be had."""

@@ -16,7 +16,7 @@ from omegaconf.errors import ValidationError
 
 from aiayn.config.freeze import LOADER
 from aiayn.config.store import COMMANDS
-from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
+from aiayn.config.sweep_schema import LAUNCHERS, SWEEPERS
 from aiayn.config.texts import AGENT, KINDS, as_written, text_keys
 from aiayn.config.values import alternatives, is_text
 from aiayn.errors import UserError
@@ -105,7 +105,7 @@ def _schemas(schema: type) -> Iterator[type]:
                     yield from _schemas(kind)
 
 
-ROOTS = [*COMMANDS.values(), *LAUNCHERS.values(), SweeperConfig, RegisteredConfig]
+ROOTS = [*COMMANDS.values(), *LAUNCHERS.values(), *SWEEPERS.values()]
 
 
 @pytest.mark.parametrize(

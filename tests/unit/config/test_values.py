@@ -20,9 +20,9 @@ from aiayn.config.identity import flatten
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES, DecodingConfig, TrainConfig
 from aiayn.config.store import COMMANDS
-from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.config.values import Range, check_values
 from aiayn.errors import UserError
+from aiayn.extensions.cluster.schema import SlurmConfig
 from aiayn.extensions.tuning.schema import TunedOverridesConfig
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -3,8 +3,8 @@
 import pytest
 
 from aiayn.config.compose import compose_with_hydra
-from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.errors import UserError
+from aiayn.extensions.cluster.schema import SlurmConfig
 from aiayn.sweep.scheduled import launcher_settings
 
 OUT_OF_RANGE = {

@@ -1,6 +1,6 @@
 """What this folder adds."""
 
-from aiayn.registry import Command, Extension
+from aiayn.registry import Command, Extension, Sweeper
 
 EXTENSION = Extension(
     commands={
@@ -10,6 +10,15 @@ EXTENSION = Extension(
             module="aiayn.extensions.tuning.command",
             schema="aiayn.extensions.tuning.schema:TuneConfig",
             after="parse",
+        )
+    },
+    sweepers={
+        "search": Sweeper(
+            plugin="SearchSweeper",
+            schema="aiayn.extensions.tuning.search_schema:SweeperConfig",
+            run="aiayn.extensions.tuning.search:search",
+            sweep="search",
+            package="optuna",
         )
     },
     values=("tune.yaml", "hydra/help/tune.yaml"),

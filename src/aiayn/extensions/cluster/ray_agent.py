@@ -135,7 +135,7 @@ def _started(part: Part, group: Mapping[str, str], log: str, address: str) -> su
     meeting = dict.fromkeys(INTERFACES, interface) if group and interface else {}
     with Path(log).open("ab") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "aiayn.sweep.ray_job"],
+            [sys.executable, "-m", "aiayn.extensions.cluster.ray_job"],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -20,13 +20,13 @@ from submitit import SlurmExecutor
 from submitit.core.utils import FailedJobError, FailedSubmissionError
 
 from aiayn.config.schema import TrainConfig
-from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.errors import UserError
+from aiayn.extensions.cluster.schema import SlurmConfig
+from aiayn.extensions.cluster.slurm_queue import ATTEMPT, Queue, explain_end, lost_task
 from aiayn.launch.slurm import run_command
 from aiayn.sweep.jobs import Task
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.sweep.scheduled import Job, Starter, end, launcher_settings
-from aiayn.sweep.slurm_queue import ATTEMPT, Queue, explain_end, lost_task
 from aiayn.system import processes
 
 logger = logging.getLogger("aiayn")

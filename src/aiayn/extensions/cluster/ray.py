@@ -22,14 +22,14 @@ from ray.util.placement_group import PlacementGroup, placement_group, remove_pla
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from aiayn.config.schema import TrainConfig
-from aiayn.config.sweep_schema import RayConfig
 from aiayn.errors import UserError
+from aiayn.extensions.cluster.ray_agent import NODES_OWN, SHUTDOWN_SECONDS, Agent, Part
+from aiayn.extensions.cluster.ray_cluster import SHARED, addresses_of, check_folders, connected, nodes_with
+from aiayn.extensions.cluster.schema import RayConfig
 from aiayn.launch.ranks import cause_of, read_failures
 from aiayn.launch.shares import THREAD_VARIABLES
 from aiayn.runs.record import utc_now
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
-from aiayn.sweep.ray_agent import NODES_OWN, SHUTDOWN_SECONDS, Agent, Part
-from aiayn.sweep.ray_cluster import SHARED, addresses_of, check_folders, connected, nodes_with
 from aiayn.sweep.scheduled import Job, Starter, end, fail_record, launcher_settings
 from aiayn.system import processes
 from aiayn.system.orphans import GRACE_SECONDS, STOP_SECONDS

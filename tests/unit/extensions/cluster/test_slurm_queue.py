@@ -9,9 +9,18 @@ from example_record import example_record
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aiayn.extensions.cluster.slurm_queue import (
+    ATTEMPT,
+    FINAL,
+    GONE,
+    Queue,
+    QueuedJob,
+    explain_end,
+    lost_task,
+    read_queue,
+)
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
-from aiayn.sweep.slurm_queue import ATTEMPT, FINAL, GONE, Queue, QueuedJob, explain_end, lost_task, read_queue
 
 jobs = st.from_regex(r"[1-9][0-9]{0,6}(_[0-9]{1,3})?", fullmatch=True)
 states = st.sampled_from(["PENDING", "RUNNING", "COMPLETING", *sorted(FINAL)])

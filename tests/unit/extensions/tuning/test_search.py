@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
-from aiayn.config.sweep_schema import Objective
 from aiayn.errors import RunFailedError, UserError
 from aiayn.evaluation.score import Score
+from aiayn.extensions.tuning.search_schema import Objective
 from aiayn.runs.record import Record, SplitScores, Status
 
 CommandLine = Callable[..., Any]
@@ -27,7 +27,7 @@ STATED = ("optimization.learning_rate_factor=1", "optimization.warmup_steps=10",
 
 
 def test_without_optuna_one_line_says_what_to_install(aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "aiayn.sweep.search", raising=False)
+    monkeypatch.delitem(sys.modules, "aiayn.extensions.tuning.search", raising=False)
     monkeypatch.setitem(sys.modules, "optuna", None)
     said = aiayn("train", "sweeps=search", "logger=none")
     assert (said.code, said.out) == (2, "")
@@ -36,7 +36,7 @@ def test_without_optuna_one_line_says_what_to_install(aiayn: CommandLine, monkey
 
 optuna = pytest.importorskip("optuna", reason="the extra aiayn[search] is not installed")
 
-from aiayn.sweep.search import DIRECTIONS, Search, job_words, open_study, split_words  # noqa: E402
+from aiayn.extensions.tuning.search import DIRECTIONS, Search, job_words, open_study, split_words  # noqa: E402
 
 NOW = OmegaConf.create({"a": {"rate": 1.0, "steps": 3}, "b": 0.5, "c": None})
 

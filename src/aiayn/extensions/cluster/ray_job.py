@@ -1,4 +1,4 @@
-"""One process of a job of Ray: `python -m aiayn.sweep.ray_job`, with the pickled job on standard input."""
+"""One process of a job of Ray: `python -m aiayn.extensions.cluster.ray_job`, with the pickled job on standard input."""
 
 import sys
 

@@ -31,9 +31,9 @@ from sqlalchemy.pool import NullPool
 
 from aiayn.config.computed import key_of
 from aiayn.config.store import SWEEPS
-from aiayn.config.sweep_schema import Objective, SweeperConfig
 from aiayn.config.values import check_values
 from aiayn.errors import RunFailedError, UserError
+from aiayn.extensions.tuning.search_schema import Objective, SweeperConfig
 from aiayn.reports.sweep import Best, print_sweep
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import State, SweptJob, read_entry

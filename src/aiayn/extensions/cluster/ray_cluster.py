@@ -15,7 +15,7 @@ from ray.util.placement_group import PlacementGroup
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from aiayn.errors import UserError
-from aiayn.sweep.ray_agent import missing_folders
+from aiayn.extensions.cluster.ray_agent import missing_folders
 from aiayn.system.signals import INTERRUPTING
 
 logger = logging.getLogger("aiayn")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tiny import TINY
 
-from aiayn.sweep.ray_agent import Agent, interface_of, missing_folders
+from aiayn.extensions.cluster.ray_agent import Agent, interface_of, missing_folders
 
 
 def test_the_interface_of_an_address() -> None:

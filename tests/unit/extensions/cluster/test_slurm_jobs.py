@@ -13,9 +13,9 @@ from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import launcher_values
-from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.errors import UserError
-from aiayn.sweep.slurm import Shape, parameters, shape_of
+from aiayn.extensions.cluster.schema import SlurmConfig
+from aiayn.extensions.cluster.slurm import Shape, parameters, shape_of
 
 
 def settings(**values: Any) -> SlurmConfig:

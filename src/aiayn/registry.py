@@ -74,12 +74,24 @@ class Sweeper(NamedTuple):
     """Needed besides the project's own, and installed by the extra of the sweeper's name."""
 
 
+class Model(NamedTuple):
+    """A kind of model, an option of the group `model`; all three are named as `module:name`."""
+
+    schema: str
+    """The dataclass of its settings, a subclass of `ModelConfig`."""
+    architecture: str
+    """The dataclass of its arguments but for the vocabulary, a subclass of `AnyArchitecture`."""
+    model: str
+    """The class, of these arguments and `vocabulary_size`."""
+
+
 @dataclass(frozen=True)
 class Extension:
     """What one folder adds."""
 
     commands: Mapping[str, Command] = field(default_factory=dict)
     reports: Mapping[str, Report] = field(default_factory=dict)
+    models: Mapping[str, Model] = field(default_factory=dict)
     launchers: Mapping[str, Launcher] = field(default_factory=dict)
     sweepers: Mapping[str, Sweeper] = field(default_factory=dict)
     values: tuple[str, ...] = ()
@@ -101,6 +113,11 @@ def added_commands() -> dict[str, Command]:
 def added_reports() -> dict[str, Report]:
     """The reports of all extensions."""
     return {noun: report for each in extensions().values() for noun, report in each.reports.items()}
+
+
+def added_models() -> dict[str, Model]:
+    """The kinds of model of all extensions."""
+    return {kind: model for each in extensions().values() for kind, model in each.models.items()}
 
 
 def added_launchers() -> dict[str, Launcher]:

@@ -5,24 +5,22 @@ import math
 from functools import cache
 from typing import Any
 
-from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, PluginConfig, RecurrentConfig, TransformerConfig
+from aiayn.config.model_schema import ModelConfig, PluginConfig, TransformerConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.models.architecture import (
     AnyArchitecture,
     Architecture,
     Arguments,
-    ConvolutionalArchitecture,
     PluginArchitecture,
-    RecurrentArchitecture,
 )
 from aiayn.models.cost import ModelCost, has_closed_form, transformer_cost
+from aiayn.registry import added_models, named
 
 ARCHITECTURES: dict[type[ModelConfig], type[AnyArchitecture]] = {
     TransformerConfig: Architecture,
-    RecurrentConfig: RecurrentArchitecture,
-    ConvolutionalConfig: ConvolutionalArchitecture,
     PluginConfig: PluginArchitecture,
+    **{named(each.schema): named(each.architecture) for each in added_models().values()},
 }
 
 

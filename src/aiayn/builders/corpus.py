@@ -13,7 +13,6 @@ from aiayn.config.data_schema import (
     ToyTreesDataConfig,
     TreesDataConfig,
 )
-from aiayn.config.model_schema import has_learned_positions
 from aiayn.config.schema import GivenTokenizerConfig, TrainConfig
 from aiayn.data.corpora.corpus import HELD_OUT, Corpus, Split
 from aiayn.data.corpora.hub import HubCorpus
@@ -111,7 +110,7 @@ def validation_sentences(config: TrainConfig) -> int:
 
 def check_lengths_fit_positions(config: TrainConfig, data: PreparedData) -> None:
     """Refuse, before training, sentences longer than the learned positions."""
-    if not has_learned_positions(config.model):
+    if not config.model.has_learned_positions:
         return
     for split in HELD_OUT:
         prepared = data.split(split)

@@ -18,7 +18,7 @@ from aiayn.config.computed import key_of
 from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.difference import SEARCHPATH
 from aiayn.config.identity import flatten
-from aiayn.config.model_schema import MODEL_TYPES
+from aiayn.config.model_kinds import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES
 from aiayn.config.values import alternatives, choices
 from aiayn.errors import UserError, error_line

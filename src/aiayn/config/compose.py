@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.difference import SWEEP_VARIABLE
 from aiayn.config.hydra_versions import initialized
-from aiayn.config.model_schema import MODEL_TYPES
+from aiayn.config.model_kinds import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
 from aiayn.config.store import COMMANDS, SWEEPS, launcher_values, sweeps_directory

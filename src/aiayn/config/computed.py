@@ -10,7 +10,7 @@ from hydra.conf import HydraConf
 from omegaconf import DictConfig, OmegaConf
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
-from aiayn.config.model_schema import MODEL_TYPES
+from aiayn.config.model_kinds import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES, TrainConfig
 from aiayn.config.store import conf_directory
 from aiayn.errors import UserError
@@ -120,7 +120,7 @@ def check_identity_computed(composed: DictConfig, verb: str) -> None:
 def check_computed(config: TrainConfig) -> None:
     """Check that kinds are those of the groups chosen, and that names stay below `paths.runs`."""
     model, data, tokenizer, identity = config.model, config.data, config.tokenizer, config.identity
-    if type(model) is not MODEL_TYPES[model.kind]:
+    if type(model) is not MODEL_TYPES.get(model.kind):
         raise UserError(f"model.kind={model.kind}: the kind follows from the group; state model={model.kind} instead")
     if type(tokenizer) is not TOKENIZER_TYPES[tokenizer.kind]:
         kind = tokenizer.kind

@@ -11,7 +11,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.identity import LATER_KEYS, flatten
-from aiayn.config.model_schema import MODEL_TYPES, ModelKind
+from aiayn.config.model_kinds import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES, TokenizerKind, TrainConfig
 from aiayn.config.validation import validate_sizes
 from aiayn.config.values import check_values
@@ -66,7 +66,7 @@ def load_config(path: Path) -> TrainConfig:
         schema = OmegaConf.structured(TrainConfig)
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content["data"]["kind"]]])
         schema.tokenizer = OmegaConf.structured(TOKENIZER_TYPES[TokenizerKind[content["tokenizer"]["kind"]]])
-        schema.model = OmegaConf.structured(MODEL_TYPES[ModelKind[content["model"]["kind"]]])
+        schema.model = OmegaConf.structured(MODEL_TYPES[content["model"]["kind"]])
         merged = OmegaConf.merge(schema, content)
         assert isinstance(merged, DictConfig)
         for key, value in LATER_KEYS.items():

@@ -7,17 +7,10 @@ from typing import Annotated, Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import LARGEST, Entries, NameOrClass, Positive, Range, Share, Size, text, true_or_false
+from aiayn.config.values import LARGEST, Entries, Name, NameOrClass, Positive, Range, Share, Size, text, true_or_false
+from aiayn.errors import UserError
+from aiayn.registry import added_models
 from aiayn.system.plugins import is_plugin
-
-
-class ModelKind(StrEnum):
-    """The family of a model."""
-
-    transformer = "transformer"
-    recurrent = "recurrent"
-    convolutional = "convolutional"
-    plugin = "plugin"
 
 
 class Attention(StrEnum):
@@ -76,20 +69,8 @@ class Activation(StrEnum):
     swish = "swish"
 
 
-class Cell(StrEnum):
-    """The cell of a recurrent layer."""
-
-    gru = "gru"
-    lstm = "lstm"
-
-
-class RecurrentAttention(StrEnum):
-    """The attention of a recurrent decoder to the source; none: a fixed context vector."""
-
-    none = "none"
-    additive = "additive"
-    dot = "dot"
-
+KINDS = ("transformer", *added_models(), "plugin")
+"""The families of models: the paper's, those of the extensions, and the user's own."""
 
 HeadWidth = Annotated[int, Range(0, 2**20)]
 """0, from `${head_width:...}`, if the heads do not divide the width: `validation` refuses it and names the heads."""
@@ -99,7 +80,7 @@ HeadWidth = Annotated[int, Range(0, 2**20)]
 class ModelConfig:
     """The fields of every kind of model."""
 
-    kind: ModelKind = MISSING
+    kind: Annotated[str, Name(KINDS)] = text()
     """The family of the model."""
     d_model: Size = MISSING
     """Width of every layer's output."""
@@ -111,6 +92,14 @@ class ModelConfig:
     """Rows of a table of learned positions, and the longest input of translate, parse and score."""
     vocabulary_rows: Entries | None = MISSING
     """Rows of the embedding matrix; null: one for each entry of the vocabulary."""
+
+    def check_sizes(self) -> None:
+        """Refuse sizes that do not go together; UserError names one."""
+
+    @property
+    def has_learned_positions(self) -> bool:
+        """Whether sentences may not be longer than `max_positions`."""
+        return False
 
 
 @dataclass
@@ -164,23 +153,22 @@ class TransformerConfig(ModelConfig):
     layer_norm_epsilon: Positive = MISSING
     """Added to the variance in layer normalisation."""
 
+    def check_sizes(self) -> None:
+        """Refuse heads that do not divide the width, and halves of odd widths."""
+        if 0 in (self.d_k, self.d_v):
+            raise UserError(
+                f"model.num_heads={self.num_heads} does not divide model.d_model={self.d_model}: "
+                "choose heads that do, or state model.d_k and model.d_v"
+            )
+        if self.positions in IN_PAIRS and self.d_model % 2:
+            raise UserError(f"model.d_model={self.d_model}: must be even with model.positions={self.positions}")
+        if self.positions == Positions.rotary and self.d_k % 2:
+            raise UserError(f"model.d_k={self.d_k}: must be even with model.positions=rotary, which rotates pairs")
 
-@dataclass
-class RecurrentConfig(ModelConfig):
-    """A recurrent encoder-decoder."""
-
-    cell: Cell = MISSING
-    """GRU (Cho et al. 2014) or LSTM."""
-    attention: RecurrentAttention = MISSING
-    """none: a fixed context vector; additive: Bahdanau et al. 2015; dot: Luong et al. 2015."""
-
-
-@dataclass
-class ConvolutionalConfig(ModelConfig):
-    """A convolutional encoder-decoder (Gehring et al. 2017)."""
-
-    kernel_size: Annotated[int, Range(1, 1001)] = MISSING
-    """k: width of a convolution in positions; odd."""
+    @property
+    def has_learned_positions(self) -> bool:
+        """Whether each position has a row of its own."""
+        return self.positions == Positions.learned
 
 
 @dataclass
@@ -193,22 +181,7 @@ class PluginConfig(ModelConfig):
     """Its keyword arguments beside those that every model has and `vocabulary_size`."""
 
 
-MODEL_TYPES: dict[ModelKind, type[ModelConfig]] = {
-    ModelKind.transformer: TransformerConfig,
-    ModelKind.recurrent: RecurrentConfig,
-    ModelKind.convolutional: ConvolutionalConfig,
-    ModelKind.plugin: PluginConfig,
-}
-
-
 def plugins(model: Mapping[str, Any]) -> dict[str, str]:
     """The classes of the user's own in the group `model`, by key."""
     named = {f"model.{name}": str(model.get(name, "")) for name in ("attention", "positions", "target")}
     return {key: name for key, name in named.items() if is_plugin(name)}
-
-
-def has_learned_positions(model: ModelConfig) -> bool:
-    """Whether sentences may not be longer than `model.max_positions`."""
-    if isinstance(model, TransformerConfig):
-        return model.positions == Positions.learned
-    return isinstance(model, ConvolutionalConfig)

@@ -18,7 +18,8 @@ from hydra.grammar.gen.OverrideLexer import CommonTokenStream, InputStream, Over
 from hydra.grammar.gen.OverrideParser import OverrideParser
 
 from aiayn.config.data_schema import DATA_TYPES, DataConfig
-from aiayn.config.model_schema import MODEL_TYPES, ModelConfig
+from aiayn.config.model_kinds import MODEL_TYPES
+from aiayn.config.model_schema import ModelConfig
 from aiayn.config.schema import TOKENIZER_TYPES, TokenizerConfig
 from aiayn.config.store import COMMANDS
 from aiayn.config.sweep_schema import LAUNCHERS, SWEEPERS

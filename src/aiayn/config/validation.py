@@ -12,12 +12,8 @@ from aiayn.config.data_schema import (
     TreesDataConfig,
 )
 from aiayn.config.model_schema import (
-    IN_PAIRS,
-    ConvolutionalConfig,
     ModelConfig,
     PluginConfig,
-    Positions,
-    RecurrentConfig,
     TransformerConfig,
     plugins,
 )
@@ -63,7 +59,7 @@ def validate(config: TrainConfig) -> None:
 
 def validate_sizes(config: TrainConfig) -> None:
     """Check the sizes of model, sentences and vocabulary, of a loaded configuration, too."""
-    _validate_sizes_of_model(config.model)
+    config.model.check_sizes()
     _validate_lengths(config)
     validate_constrained(config)
     validate_vocabulary(config)
@@ -72,25 +68,7 @@ def validate_sizes(config: TrainConfig) -> None:
 def validate_model(model: ModelConfig) -> None:
     """Check a model's classes and sizes."""
     _validate_plugins(model)
-    _validate_sizes_of_model(model)
-
-
-def _validate_sizes_of_model(model: ModelConfig) -> None:
-    if isinstance(model, ConvolutionalConfig) and model.kernel_size % 2 == 0:
-        raise UserError(f"model.kernel_size={model.kernel_size}: must be odd, so that each position is at a centre")
-    if isinstance(model, RecurrentConfig) and model.d_model % 2:
-        raise UserError(f"model.d_model={model.d_model}: must be even: an encoder reads in both directions")
-    if not isinstance(model, TransformerConfig):
-        return
-    if 0 in (model.d_k, model.d_v):
-        raise UserError(
-            f"model.num_heads={model.num_heads} does not divide model.d_model={model.d_model}: "
-            "choose heads that do, or state model.d_k and model.d_v"
-        )
-    if model.positions in IN_PAIRS and model.d_model % 2:
-        raise UserError(f"model.d_model={model.d_model}: must be even with model.positions={model.positions}")
-    if model.positions == Positions.rotary and model.d_k % 2:
-        raise UserError(f"model.d_k={model.d_k}: must be even with model.positions=rotary, which rotates pairs")
+    model.check_sizes()
 
 
 def _validate_plugins(model: ModelConfig) -> None:

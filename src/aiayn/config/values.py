@@ -3,8 +3,9 @@
 import dataclasses
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum
+from enum import Enum
 from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -45,7 +46,7 @@ class Range:
 class Name:
     """A text that is one of these names."""
 
-    names: type[StrEnum]
+    names: Iterable[str]
 
     def expected(self, value: str) -> str | None:
         """The values that a text may have; None if it is one."""

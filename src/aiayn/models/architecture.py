@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 
 class Arguments(dict[str, Any]):
@@ -13,7 +13,12 @@ class Arguments(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class Architecture:
+class AnyArchitecture:
+    """The arguments of a model of some kind, but for its vocabulary."""
+
+
+@dataclass(frozen=True)
+class Architecture(AnyArchitecture):
     """Arguments of a Transformer (section 3, Table 3); the defaults are the paper's model."""
 
     d_model: int
@@ -46,29 +51,7 @@ class Architecture:
 
 
 @dataclass(frozen=True)
-class RecurrentArchitecture:
-    """Arguments of a recurrent encoder-decoder."""
-
-    d_model: int
-    num_layers: int
-    cell: str
-    attention: str
-    dropout: float
-
-
-@dataclass(frozen=True)
-class ConvolutionalArchitecture:
-    """Arguments of a convolutional encoder-decoder."""
-
-    d_model: int
-    num_layers: int
-    kernel_size: int
-    dropout: float
-    max_positions: int
-
-
-@dataclass(frozen=True)
-class PluginArchitecture:
+class PluginArchitecture(AnyArchitecture):
     """Arguments of a model of the user's own."""
 
     target: str
@@ -77,6 +60,3 @@ class PluginArchitecture:
     num_layers: int
     dropout: float
     max_positions: int
-
-
-AnyArchitecture: TypeAlias = Architecture | RecurrentArchitecture | ConvolutionalArchitecture | PluginArchitecture

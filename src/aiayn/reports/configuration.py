@@ -316,6 +316,8 @@ def _type(hint: Any) -> str:
     named = next((each for each in metadata if isinstance(each, Name)), None)
     if isinstance(named, NameOrClass):
         return f"{_type(named.names)}, or `module:Class`"
+    if named is not None and get_args(hint)[0] is str:
+        return ", ".join(f"`{name}`" for name in named.names)
     for each in metadata:
         if isinstance(each, OneOrList):
             return f"{_type(named.names if named else each.kind)} or list{' or `null`' if each.is_optional else ''}"

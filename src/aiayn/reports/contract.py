@@ -13,7 +13,7 @@ def print_contract(config: TrainConfig) -> None:
     lines = tuple((each.name, "ok" if each.passed else "FAILED", each.detail) for each in found)
     grid = Grid("", ("<check", "<result", "<found"), (lines,))
     checks = [{"check": each.name, "passed": each.passed, "found": each.detail} for each in found]
-    content = {"model": config.model.kind.name, "passed": all(each.passed for each in found), "checks": checks}
+    content = {"model": config.model.kind, "passed": all(each.passed for each in found), "checks": checks}
     title = f"Contract of model.kind={config.model.kind}"
     written = "Written by `aiayn check`."
     show(Document(title, written, grids=(grid,), schema="check/1", content=content), None)

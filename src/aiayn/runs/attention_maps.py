@@ -79,7 +79,7 @@ def transformer_of(run: RunDirectory) -> TransformerConfig:
     """The settings of a run's Transformer; UserError for another model."""
     model = load_config(run.config).model
     if not isinstance(model, TransformerConfig):
-        raise UserError(f"run={run.path}: model.kind={model.kind.name} has no heads to draw; name a Transformer's run")
+        raise UserError(f"run={run.path}: model.kind={model.kind} has no heads to draw; name a Transformer's run")
     return model
 
 

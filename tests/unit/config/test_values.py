@@ -17,7 +17,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.identity import flatten
-from aiayn.config.model_schema import MODEL_TYPES
+from aiayn.config.model_kinds import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES, DecodingConfig, TrainConfig
 from aiayn.config.store import COMMANDS
 from aiayn.config.values import Range, check_values

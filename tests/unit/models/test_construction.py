@@ -4,9 +4,10 @@ import pytest
 import torch
 from tiny_models import architecture, sentences
 
-from aiayn.models.architecture import AnyArchitecture, ConvolutionalArchitecture, RecurrentArchitecture
-from aiayn.models.baselines.convolutional import ConvolutionalTranslator
-from aiayn.models.baselines.recurrent import RecurrentTranslator
+from aiayn.extensions.baselines.architecture import ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.extensions.baselines.convolutional import ConvolutionalTranslator
+from aiayn.extensions.baselines.recurrent import RecurrentTranslator
+from aiayn.models.architecture import AnyArchitecture
 from aiayn.models.construction import create_model
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel

@@ -14,9 +14,9 @@ from tiny import ARCHITECTURE
 
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.step import Hypothesis
+from aiayn.extensions.baselines.convolutional import ConvolutionalTranslator
+from aiayn.extensions.baselines.recurrent import RecurrentTranslator
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.baselines.convolutional import ConvolutionalTranslator
-from aiayn.models.baselines.recurrent import RecurrentTranslator
 from aiayn.models.ensemble import Ensemble, log_mean
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel

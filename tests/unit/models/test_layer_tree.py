@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_models import architecture
 
+from aiayn.extensions.baselines.architecture import RecurrentArchitecture
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.architecture import Architecture, RecurrentArchitecture
+from aiayn.models.architecture import Architecture
 from aiayn.models.construction import create_model
 from aiayn.models.cost import SINGLE, transformer_cost
 from aiayn.models.layer_tree import Layer, named_shapes, probe_batches, traced

@@ -7,9 +7,9 @@ import torch
 from tiny_models import build, chosen, filled, lines, sentences
 from torch import Tensor, nn
 
+from aiayn.extensions.baselines.convolutional import ConvolutionalTranslator
+from aiayn.extensions.baselines.recurrent import RecurrentTranslator
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.baselines.convolutional import ConvolutionalTranslator
-from aiayn.models.baselines.recurrent import RecurrentTranslator
 from aiayn.models.transformer import Transformer
 
 Model = Any  # TranslationModel, whose states differ

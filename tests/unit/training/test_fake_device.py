@@ -26,9 +26,9 @@ from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.step import Hypothesis
+from aiayn.extensions.baselines.recurrent import RecurrentTranslator
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import AnyArchitecture
-from aiayn.models.baselines.recurrent import RecurrentTranslator
 from aiayn.models.construction import create_model
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.transformer import Transformer
@@ -73,7 +73,8 @@ def architecture(name: str) -> AnyArchitecture:
     """An experiment's at scale=nano, with one layer."""
     config = OmegaConf.to_object(compose_command("train", [f"experiment={name}", "scale=nano"]).model)
     assert isinstance(config, ModelConfig)
-    return replace(architecture_of(config), num_layers=1)
+    config.num_layers = 1
+    return architecture_of(config)
 
 
 def build(name: str) -> TranslationModel[Any]:

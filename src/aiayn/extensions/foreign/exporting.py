@@ -57,7 +57,7 @@ def write_ctranslate2(run: OpenedRun, folder: Path, quantization: Quantization) 
     setting, architecture = f"run={run.directory.path}", architecture_of(run.config.model)
     if not isinstance(architecture, Architecture):
         raise UserError(
-            f"{setting}: CTranslate2 does not support model.kind={run.config.model.kind.name}, only transformer; "
+            f"{setting}: CTranslate2 does not support model.kind={run.config.model.kind}, only transformer; "
             "take format=safetensors"
         )
     check_supported(architecture, setting=setting)

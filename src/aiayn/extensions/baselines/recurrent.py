@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from aiayn.extensions.baselines.state import BaselineState, SourceMemory
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.baselines.state import BaselineState, SourceMemory
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import projection

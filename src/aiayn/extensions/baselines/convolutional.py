@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from aiayn.extensions.baselines.state import BaselineState, SourceMemory
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.baselines.state import BaselineState, SourceMemory
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import projection

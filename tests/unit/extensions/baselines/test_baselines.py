@@ -7,9 +7,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from aiayn.extensions.baselines.convolutional import ConvolutionalTranslator, GatedConvolution
+from aiayn.extensions.baselines.recurrent import RecurrentTranslator
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.baselines.convolutional import ConvolutionalTranslator, GatedConvolution
-from aiayn.models.baselines.recurrent import RecurrentTranslator
 from aiayn.models.measured_cost import measured_cost
 from aiayn.models.translation_model import count_parameters
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from aiayn.extensions.page.markup import Html, joined, tag
 from aiayn.reports.numbers import signed
-from aiayn.reports.page.markup import Html, joined, tag
 
 COLUMNS, WIDTH, HEIGHT = 2, 470, 214
 """Panels side by side, and the size of each in pixels."""

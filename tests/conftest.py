@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
+pytest_plugins = ["record_fixtures"]
+
 # As the command line does; here before any test module loads torch.
 set_torch_environment()
 # Sums depend on the number of threads, and several workers with all threads would wait for each other.

@@ -7,8 +7,8 @@ import pytest
 from browser_pages import draw_all
 from playwright.sync_api import Browser, Page, expect
 
+from aiayn.extensions.page.run_data import MOST_POINTS
 from aiayn.paper.tables import load_table3
-from aiayn.reports.page.run_data import MOST_POINTS
 
 pytestmark = pytest.mark.long
 

@@ -18,7 +18,7 @@ from wandb_server import ENTITY, KEY, RecordingServer
 
 from aiayn.commands.front_end import main
 from aiayn.config.identity import flatten
-from aiayn.reports.wandb_dashboard import AXES, TRAINING
+from aiayn.extensions.page.wandb_dashboard import AXES, TRAINING
 from aiayn.tracking.wandb_internals import STEP
 
 pytestmark = pytest.mark.slow

@@ -36,7 +36,7 @@ from aiayn.training import lightning_internals
 
 ROOT = Path(__file__).parents[2]
 
-WORKSPACES = "reports/workspaces_internals.py"
+WORKSPACES = "extensions/page/workspaces_internals.py"
 
 YAML = "config/yaml_files.py"
 
@@ -245,7 +245,7 @@ def test_workspaces_are_saved_in_the_place_and_with_the_content_that_is_shown() 
     pytest.importorskip("wandb_workspaces", reason="the extra aiayn[dashboard] is not installed")
     from wandb_workspaces import workspaces
 
-    from aiayn.reports.workspaces_internals import content_of, replace_saved
+    from aiayn.extensions.page.workspaces_internals import content_of, replace_saved
 
     workspace = workspaces.Workspace(entity="mine", project="aiayn", name="Table 3", sections=[])
     assert {"_internal_id", "_internal_name"} <= vars(workspace).keys(), advice("wandb_workspaces", WORKSPACES)

@@ -1,6 +1,5 @@
 """`aiayn report <noun>`."""
 
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,6 @@ from aiayn.config.outputs import output_errors, output_file
 from aiayn.errors import UserError
 from aiayn.registry import Report, added_reports, named
 from aiayn.system.output_format import Format, output_format
-from aiayn.system.signals import ended_by_ctrl_c
 
 if TYPE_CHECKING:  # `aiayn --help` lists the reports without importing OmegaConf
     from collections.abc import Mapping, Sequence
@@ -18,10 +16,6 @@ if TYPE_CHECKING:  # `aiayn --help` lists the reports without importing OmegaCon
     from aiayn.config.report_schema import ReportConfig
     from aiayn.reports.beside_base import Summary
     from aiayn.reports.reported_runs import ReportedRun
-
-PAGE = "report.html"
-"""The default file of the page, which no terminal can show."""
-
 
 RUNS = ("scale", "data", "sweep", "experiment")
 TABLE = ("scale", "data")
@@ -42,12 +36,6 @@ REPORTS = dict(
             ),
             "matrix": Report(
                 "aiayn.reports.matrix:report_matrix", ("run", "metrics", "comet_model"), (), MARKDOWN_OR_JSON
-            ),
-            "page": Report(
-                "aiayn.commands.report:report_page",
-                ("study", "watch", "plotly_bundle"),
-                (*TABLE, "like"),
-                (".html", ".htm"),
             ),
             "paper": Report("aiayn.commands.report:report_paper", ("table",)),
             "parameters": Report("aiayn.commands.report:report_parameters"),
@@ -96,7 +84,7 @@ def main(config: "ReportConfig") -> None:
         from aiayn.reports.wandb_summaries import check_online
 
         check_online()
-    with output_errors(config.publish or config.output or (PAGE if config.noun == "page" else None)):
+    with output_errors(config.publish or config.output):
         if config.publish is None and config.published is None:
             _report(config, output)
             return
@@ -151,14 +139,6 @@ def report_hypotheses(config: "ReportConfig", output: Path | None) -> None:
         from aiayn.reports.beside_base import of_study
 
         _update_summaries(of_study(study), [run for row in study.compared_rows for run in study.runs_of(row)])
-
-
-def report_page(config: "ReportConfig", output: Path | None) -> None:
-    """A sweep as one HTML file."""
-    from aiayn.reports.page.writing import report_page
-
-    with ended_by_ctrl_c() if config.watch else nullcontext():
-        report_page(config, Path(PAGE) if output is None else output)
 
 
 def report_paper(config: "ReportConfig", output: Path | None) -> None:

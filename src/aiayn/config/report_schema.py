@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from omegaconf import MISSING
 
@@ -51,6 +51,22 @@ class SlowMetric(StrEnum):
     comet = "comet"
 
 
+class TableChoice(Protocol):
+    """What chooses the runs of Table 3."""
+
+    @property
+    def study(self) -> str | None:
+        """A pre-registered study."""
+
+    @property
+    def only(self) -> OnlyConfig:
+        """The runs below `paths.runs`."""
+
+    @property
+    def paths(self) -> RunsPathConfig:
+        """Folders."""
+
+
 @dataclass
 class ReportConfig(TrustConfig):
     """`aiayn report <noun>`."""
@@ -92,26 +108,6 @@ class ReportConfig(TrustConfig):
     seed: Seed = MISSING
     """Seed of the weights and inputs of table1."""
     paths: PathsConfig = MISSING
-    """Folders."""
-
-
-@dataclass
-class DashboardConfig:
-    """`aiayn dashboard`."""
-
-    project: str | None = text_or_null()
-    """Project of the runs in W&B; null: as the runs were configured."""
-    entity: str | None = text_or_null()
-    """User or team of the project; null: as the runs were configured, else the default of your account."""
-    dry_run: bool = true_or_false()
-    """Send nothing; show the report and the workspace as JSON."""
-    output: str | None = text_or_null()
-    """With dry_run: a folder for report.json and workspace.json; null prints them."""
-    study: str | None = text_or_null()
-    """A pre-registered study whose runs the table uses; null: no choice by study."""
-    only: OnlyConfig = MISSING
-    """The runs below paths.runs that the table uses."""
-    paths: RunsPathConfig = MISSING
     """Folders."""
 
 

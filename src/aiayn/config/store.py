@@ -24,7 +24,6 @@ _OF_THE_CORE: dict[str, type] = {
     "replay": command_schema.ReplayConfig,
     "publish": command_schema.PublishConfig,
     "status": command_schema.StatusConfig,
-    "dashboard": report_schema.DashboardConfig,
     "sync": command_schema.SyncConfig,
     "report": report_schema.ReportConfig,
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aiayn.config.report_schema import DashboardConfig, ReportConfig
+from aiayn.config.report_schema import TableChoice
 from aiayn.errors import UserError
 from aiayn.evaluation.agreement import Concordance, concordance, spearman
 from aiayn.evaluation.matrix import NEAREST_TO_THE_PAPER
@@ -90,7 +90,7 @@ class Report:
         return next((name for name in self.conditions if name.startswith("BLEU")), "BLEU")
 
 
-def read_table3(config: ReportConfig | DashboardConfig) -> Report:
+def read_table3(config: TableChoice) -> Report:
     """The table of the runs that a command chooses.
 
     Raises:

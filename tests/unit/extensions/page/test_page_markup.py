@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.reports.page.markup import Html, data_block, escaped, joined, scientific, tag, with_symbols
+from aiayn.extensions.page.markup import Html, data_block, escaped, joined, scientific, tag, with_symbols
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"))
 json_values = st.recursive(

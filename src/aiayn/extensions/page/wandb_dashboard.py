@@ -12,13 +12,13 @@ import wandb_workspaces.workspaces as ws
 from wandb_workspaces import expr
 
 from aiayn.config.difference import job_type, tag_of
+from aiayn.extensions.page.workspaces_internals import content_of
 from aiayn.paper.tables import SETTINGS, load_table3
 from aiayn.reports.beside_base import VERDICT
 from aiayn.reports.formats import markdown_table
 from aiayn.reports.grid import Grid
 from aiayn.reports.tables.table3 import grids, summary
 from aiayn.reports.tables.table3_results import Report
-from aiayn.reports.workspaces_internals import content_of
 from aiayn.tracking.wandb_internals import STEP
 
 ORIGIN = (

@@ -19,8 +19,8 @@ from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu, sentence_statistics
 from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
-from aiayn.reports.page import run_data
-from aiayn.reports.page.run_data import (
+from aiayn.extensions.page import run_data
+from aiayn.extensions.page.run_data import (
     BEST,
     DIGITS,
     LEVELS,

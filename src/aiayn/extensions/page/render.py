@@ -13,13 +13,10 @@ from string import Template
 from plotly.offline import get_plotlyjs
 
 from aiayn.errors import UserError
-from aiayn.paper.tables import load_table3
-from aiayn.reports.code_versions import code_versions, version_remarks
-from aiayn.reports.numbers import counted
-from aiayn.reports.page.claims import claim_list, dot_key, verdict_counts
-from aiayn.reports.page.content import PageContent, RunContent
-from aiayn.reports.page.figures import figure_data
-from aiayn.reports.page.markup import (
+from aiayn.extensions.page.claims import claim_list, dot_key, verdict_counts
+from aiayn.extensions.page.content import PageContent, RunContent
+from aiayn.extensions.page.figures import figure_data
+from aiayn.extensions.page.markup import (
     GROUPS,
     Html,
     chip,
@@ -31,8 +28,11 @@ from aiayn.reports.page.markup import (
     tag,
     with_symbols,
 )
-from aiayn.reports.page.run_sections import run_sections
-from aiayn.reports.page.tables import cost_summary, cost_table, plain_table, results_table
+from aiayn.extensions.page.run_sections import run_sections
+from aiayn.extensions.page.tables import cost_summary, cost_table, plain_table, results_table
+from aiayn.paper.tables import load_table3
+from aiayn.reports.code_versions import code_versions, version_remarks
+from aiayn.reports.numbers import counted
 from aiayn.reports.run_facts import commands
 from aiayn.reports.status import count_states
 from aiayn.reports.tables.table3 import differences_grid, summary

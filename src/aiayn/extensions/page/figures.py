@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from aiayn.extensions.page.content import PageContent, RunContent
+from aiayn.extensions.page.run_data import DIGITS, METRICS
 from aiayn.paper.claims import Metric
 from aiayn.paper.tables import load_table3
-from aiayn.reports.page.content import PageContent, RunContent
-from aiayn.reports.page.run_data import DIGITS, METRICS
 from aiayn.reports.tables.table3_rows import Line, Measurement, printed_to_base, settings_text
 
 

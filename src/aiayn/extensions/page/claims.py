@@ -4,11 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from aiayn.extensions.page.markup import Html, heading, joined, table, tag, with_symbols
 from aiayn.paper.claims import Metric
 from aiayn.reports.claim_grids import DECIMALS, effect_stated, notes
 from aiayn.reports.judgement import JudgedClaim, JudgedComparison
 from aiayn.reports.numbers import effect_text
-from aiayn.reports.page.markup import Html, heading, joined, table, tag, with_symbols
 from aiayn.reports.tables.table3_results import Report
 from aiayn.reports.verdicts import Verdict
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.reports.page.writing import POLL_SECONDS
+from aiayn.extensions.page.writing import POLL_SECONDS
 
 
 def test_where_the_runs_no_longer_compare_the_last_page_stays(
@@ -24,7 +24,7 @@ def test_where_the_runs_no_longer_compare_the_last_page_stays(
         make_run("a_h1", "model.dropout=0.0")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("aiayn.reports.page.writing.time.sleep", interrupted)
+    monkeypatch.setattr("aiayn.extensions.page.writing.time.sleep", interrupted)
     words = [f"paths.runs={tmp_path / 'runs'}", f"paths.cache={tmp_path}", f"output={output}"]
     assert main(["report", "page", "watch=true", *words]) == 0
     message = capsys.readouterr().err
@@ -53,7 +53,7 @@ def test_a_complaint_is_logged_again_after_the_runs_could_be_read(
             raise KeyboardInterrupt
 
     other: list[Path] = []
-    monkeypatch.setattr("aiayn.reports.page.writing.time.sleep", sleep)
+    monkeypatch.setattr("aiayn.extensions.page.writing.time.sleep", sleep)
     words = [f"paths.runs={tmp_path / 'runs'}", f"paths.cache={tmp_path}", f"output={tmp_path / 'live.html'}"]
     assert main(["report", "page", "watch=true", *words]) == 0
     first, second = (

@@ -6,9 +6,9 @@ from typing import Any
 import wandb
 
 from aiayn.errors import UserError
+from aiayn.extensions.page.wandb_dashboard import Subject, build_dashboard
+from aiayn.extensions.page.workspaces_internals import asked_views, replace_saved
 from aiayn.reports.tables.table3_results import Report
-from aiayn.reports.wandb_dashboard import Subject, build_dashboard
-from aiayn.reports.workspaces_internals import asked_views, replace_saved
 from aiayn.tracking.wandb_session import failures_explained, has_credentials, host
 
 REPORTS, WORKSPACES = "runs", "project-view"

@@ -14,10 +14,10 @@ import pytest
 
 from aiayn.config.report_schema import OnlyConfig
 from aiayn.errors import UserError
+from aiayn.extensions.page.content import PageContent, RunContent, read_content
+from aiayn.extensions.page.markup import GROUPS, escaped
+from aiayn.extensions.page.render import SCRIPTS, Bundle, page, plotly_bundle, script_hash
 from aiayn.paper.tables import load_table3
-from aiayn.reports.page.content import PageContent, RunContent, read_content
-from aiayn.reports.page.markup import GROUPS, escaped
-from aiayn.reports.page.render import SCRIPTS, Bundle, page, plotly_bundle, script_hash
 from aiayn.runs.record import Record, Status
 
 MakeRun = Callable[..., Path]
@@ -209,7 +209,7 @@ def test_a_page_that_is_rewritten_reloads(some_runs: Path) -> None:
 
 
 def test_the_pages_own_scripts_cannot_end_their_element() -> None:
-    folder = Path(__file__).parents[4] / "src" / "aiayn" / "reports" / "page" / "assets"
+    folder = Path(__file__).parents[4] / "src" / "aiayn" / "extensions" / "page" / "assets"
     assert {path.name for path in folder.glob("*.js")} == set(SCRIPTS)
     for path in folder.glob("*.js"):
         assert not re.search(r"</script|<!--", path.read_text(encoding="utf-8"), re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aiayn.reports.page.run_sections import marked
+from aiayn.extensions.page.run_sections import marked
 
 
 @pytest.mark.parametrize(

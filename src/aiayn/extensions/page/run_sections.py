@@ -4,10 +4,21 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from aiayn.extensions.page.content import RunContent
+from aiayn.extensions.page.markup import (
+    Html,
+    chip,
+    data_block,
+    facts_list,
+    filtered,
+    heading,
+    joined,
+    number,
+    table,
+    tag,
+)
+from aiayn.extensions.page.run_data import RANKS, Sample
 from aiayn.reports.numbers import counted
-from aiayn.reports.page.content import RunContent
-from aiayn.reports.page.markup import Html, chip, data_block, facts_list, filtered, heading, joined, number, table, tag
-from aiayn.reports.page.run_data import RANKS, Sample
 from aiayn.reports.run import facts
 from aiayn.reports.status import scores_of, steps_of
 from aiayn.runs.record import Record

@@ -3,12 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from aiayn.evaluation.significance import Effect
-from aiayn.paper.claims import Metric
-from aiayn.reports.claim_grids import DECIMALS
-from aiayn.reports.grid import Grid
-from aiayn.reports.numbers import counted, duration, ends_text, millions, signed, with_deviation
-from aiayn.reports.page.content import PageContent, RunContent
-from aiayn.reports.page.markup import (
+from aiayn.extensions.page.content import PageContent, RunContent
+from aiayn.extensions.page.markup import (
     Html,
     bar,
     chip,
@@ -23,6 +19,10 @@ from aiayn.reports.page.markup import (
     tag,
     with_symbols,
 )
+from aiayn.paper.claims import Metric
+from aiayn.reports.claim_grids import DECIMALS
+from aiayn.reports.grid import Grid
+from aiayn.reports.numbers import counted, duration, ends_text, millions, signed, with_deviation
 from aiayn.reports.run_facts import machine_text
 from aiayn.reports.tables.table3_rows import Line, decimals_of, settings_beside, settings_text
 from aiayn.runs.ledger import State

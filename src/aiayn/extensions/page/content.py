@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from aiayn.config.freeze import frozen_content
 from aiayn.config.report_schema import OnlyConfig
 from aiayn.errors import UserError
+from aiayn.extensions.page.run_data import Curve, Sample, find_corpus, read_attention, read_curves, read_samples
 from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import comparable_runs
-from aiayn.reports.page.run_data import Curve, Sample, find_corpus, read_attention, read_curves, read_samples
 from aiayn.reports.reported_runs import is_chosen
 from aiayn.reports.row import paper_row
 from aiayn.reports.status import run_settings

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 from aiayn.config.difference import job_type, row_of
 from aiayn.config.freeze import frozen_content
 from aiayn.config.outputs import output_errors, output_folder
-from aiayn.config.report_schema import DashboardConfig
 from aiayn.errors import UserError
+from aiayn.extensions.page.schema import DashboardConfig
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import json_text, read_record
 from aiayn.system import files
 from aiayn.system.extras import require
 
 if TYPE_CHECKING:
+    from aiayn.extensions.page.wandb_dashboard import Subject
     from aiayn.reports.tables.table3_results import Report
-    from aiayn.reports.wandb_dashboard import Subject
 
 
 def main(config: DashboardConfig) -> None:
@@ -33,7 +33,7 @@ def main(config: DashboardConfig) -> None:
     if config.dry_run:
         _show(table, subject, output)
         return
-    from aiayn.reports.wandb_views import save_dashboard
+    from aiayn.extensions.page.wandb_views import save_dashboard
     from aiayn.system.quiet import quiet_libraries
 
     quiet_libraries()
@@ -43,7 +43,7 @@ def main(config: DashboardConfig) -> None:
 
 def _subject(config: DashboardConfig, table: "Report") -> "Subject":
     """The table's runs in W&B."""
-    from aiayn.reports.wandb_dashboard import Subject  # imports wandb, which takes a second
+    from aiayn.extensions.page.wandb_dashboard import Subject  # imports wandb, which takes a second
 
     if not table.runs:
         raise UserError(
@@ -82,7 +82,7 @@ def _identity(content: Mapping[str, Any]) -> tuple[str, str]:
 
 def _show(table: "Report", subject: "Subject", output: Path | None) -> None:
     """Write the content to a folder, or print it."""
-    from aiayn.reports.wandb_dashboard import build_dashboard
+    from aiayn.extensions.page.wandb_dashboard import build_dashboard
 
     content = build_dashboard(table, subject).content()
     if output is None:

@@ -26,12 +26,7 @@ from aiayn.builders.training import describe
 from aiayn.config.difference import tag_of
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
-from aiayn.paper.tables import load_table3
-from aiayn.reports.comparability import comparable_runs
-from aiayn.reports.formats import markdown_table
-from aiayn.reports.tables.table3 import grids
-from aiayn.reports.tables.table3_results import Report, report_of
-from aiayn.reports.wandb_dashboard import (
+from aiayn.extensions.page.wandb_dashboard import (
     AXES,
     COLUMNS,
     Dashboard,
@@ -43,6 +38,11 @@ from aiayn.reports.wandb_dashboard import (
     run_sets,
     sizes,
 )
+from aiayn.paper.tables import load_table3
+from aiayn.reports.comparability import comparable_runs
+from aiayn.reports.formats import markdown_table
+from aiayn.reports.tables.table3 import grids
+from aiayn.reports.tables.table3_results import Report, report_of
 from aiayn.runs.ledger import read_results
 from aiayn.tracking.tracker import RunDescription
 

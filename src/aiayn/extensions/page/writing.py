@@ -2,27 +2,42 @@
 
 import logging
 import time
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
+from aiayn.config.outputs import output_errors
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
-from aiayn.reports.page.content import read_content
-from aiayn.reports.page.render import page, plotly_bundle
+from aiayn.extensions.page.content import read_content
+from aiayn.extensions.page.render import page, plotly_bundle
 from aiayn.reports.status import count_states
 from aiayn.reports.tables.table3_results import record_look_at
 from aiayn.runs.search import run_directories
 from aiayn.system import files
 from aiayn.system.progress import draw_lines, has_bars, say
+from aiayn.system.signals import ended_by_ctrl_c
 
 logger = logging.getLogger("aiayn")
+
+PAGE = "report.html"
+"""The default file, since no terminal can show a page."""
 
 POLL_SECONDS = 2.0  # between two looks at the runs
 REST_SECONDS = 10.0  # between two pages at least
 RELOAD_SECONDS = 15  # between two reloads of a page that is being rewritten
 
 
-def report_page(config: ReportConfig, output: Path) -> None:
+def report_page(config: ReportConfig, output: Path | None) -> None:
+    """Write the page, by default in the working folder, and with watch=true update it until Ctrl-C."""
+    with (
+        output_errors(PAGE) if output is None else nullcontext(),
+        ended_by_ctrl_c() if config.watch else nullcontext(),
+    ):
+        write_page(config, Path(PAGE) if output is None else output)
+
+
+def write_page(config: ReportConfig, output: Path) -> None:
     """Write the page, and with watch=true update it until Ctrl-C.
 
     Raises:

@@ -94,8 +94,13 @@ class Extension:
     models: Mapping[str, Model] = field(default_factory=dict)
     launchers: Mapping[str, Launcher] = field(default_factory=dict)
     sweepers: Mapping[str, Sweeper] = field(default_factory=dict)
+    runs_elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Functions of a name and of the key that states it, `module:name`, which return the folder of a run that is
+    elsewhere; by the first letters of such names, which no path has."""
     values: tuple[str, ...] = ()
     """Its files and folders below conf/, which go when it is deleted."""
+    sweeps: tuple[str, ...] = ()
+    """Its files in sweeps/, likewise."""
 
 
 @cache
@@ -128,6 +133,12 @@ def added_launchers() -> dict[str, Launcher]:
 def added_sweepers() -> dict[str, Sweeper]:
     """The sweepers of all extensions."""
     return {name: sweeper for each in extensions().values() for name, sweeper in each.sweepers.items()}
+
+
+def run_elsewhere(name: str) -> str | None:
+    """The function that fetches the run of this name, `module:name`; None for a path."""
+    starts = {start: fetch for each in extensions().values() for start, fetch in each.runs_elsewhere.items()}
+    return next((fetch for start, fetch in starts.items() if name.startswith(start)), None)
 
 
 def with_added(core: Mapping[str, Value], added: Mapping[str, Value]) -> dict[str, Value]:

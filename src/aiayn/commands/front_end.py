@@ -57,8 +57,6 @@ COMMANDS = with_added(
         "compare": Command(
             "compare two runs on the same sentences: significance, kinds of sentences, examples", has_json=True
         ),
-        "replay": Command("repeat a recorded run and state whether the result is the same", has_json=True),
-        "publish": Command("write a run as a folder with a model card, or upload it to the Hugging Face hub"),
         "status": Command("list the runs below paths.runs: state, steps, scores, time left", has_json=True),
         "sync": Command("send W&B the data of runs that were offline or cut off"),
         "report": Command("print tables from records and the paper", tuple(REPORTS), has_json=True),

@@ -10,10 +10,8 @@ from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
 from aiayn.config.schema import GivenTokenizerConfig, TrainConfig
 from aiayn.errors import UserError
+from aiayn.registry import run_elsewhere
 from aiayn.system import files
-
-HUB = "hub:"
-"""The first letters of the name of a run on the hub, where a path could stand too."""
 
 
 def make_absolute(config: TrainConfig) -> None:
@@ -46,7 +44,7 @@ def check_literal(key: str, value: object) -> None:
 def _paths(config: TrainConfig) -> Iterator[str]:
     """The keys of paths that are part of the run's identity."""
     data = config.data
-    if not str(config.init_from).startswith(HUB):
+    if not run_elsewhere(str(config.init_from)):
         yield "init_from"
     if isinstance(config.tokenizer, GivenTokenizerConfig):
         yield "tokenizer.vocabulary"

@@ -21,8 +21,6 @@ _OF_THE_CORE: dict[str, type] = {
     "parse": command_schema.ParseConfig,
     "score": command_schema.ScoreConfig,
     "compare": report_schema.CompareConfig,
-    "replay": command_schema.ReplayConfig,
-    "publish": command_schema.PublishConfig,
     "status": command_schema.StatusConfig,
     "sync": command_schema.SyncConfig,
     "report": report_schema.ReportConfig,

@@ -13,8 +13,8 @@ from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError
 from aiayn.inference.weights import fit_weights, read_weights
 from aiayn.models.construction import create_model
+from aiayn.registry import run_elsewhere
 from aiayn.runs.directory import RunDirectory, open_run
-from aiayn.runs.hub import is_on_hub
 from aiayn.runs.record import Record, read_record
 from aiayn.system import files
 from aiayn.training.checkpoint_content import has_training_state
@@ -77,7 +77,7 @@ def start_weights(config: TrainConfig) -> Path | None:
     if config.init_from is None:
         return None
     path, provenance = Path(config.init_from), None
-    if is_on_hub(config.init_from) or files.is_dir(path, key=KEY):
+    if run_elsewhere(config.init_from) or files.is_dir(path, key=KEY):
         directory = open_run(config.init_from, key=KEY)
         if not (directory.steps() or directory.is_published):
             raise UserError(f"{KEY}={config.init_from}: {directory.checkpoints} has no checkpoint; name another run")

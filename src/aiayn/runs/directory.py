@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from aiayn.errors import UserError
-from aiayn.runs.hub import downloaded, is_on_hub
+from aiayn.registry import named, run_elsewhere
 from aiayn.runs.weights_file import published_weights
 from aiayn.system import files, machine
 from aiayn.system.documents import parse_as
@@ -312,9 +312,10 @@ def average_name(steps: Sequence[int]) -> str:
 def open_run(path: str, *, key: str = "run") -> RunDirectory:
     """The run directory that the user named under a configuration key; UserError if it is none.
 
-    A published run is one too. A name that begins with hub: is of one on the hub, any other is a path.
+    A published run is one too. Extensions know other names than paths, as hub:user/name.
     """
-    directory = RunDirectory(downloaded(path, key=key) if is_on_hub(path) else Path(path))
+    fetch = run_elsewhere(path)
+    directory = RunDirectory(Path(path) if fetch is None else named(fetch)(path, key=key))
     if not files.is_file(directory.record, key=key):
         raise UserError(
             f"{key}={path}: not a run directory (no {directory.record.name} there); `aiayn status` lists runs"

@@ -10,7 +10,7 @@ from aiayn.config.freeze import frozen_content, frozen_text, load_config, plain,
 from aiayn.config.identity import flatten, run_settings
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
-from aiayn.runs.replays import content_hash
+from aiayn.extensions.sharing.replays import content_hash
 
 FILES = {
     f"data.{split}.{side}": f"x/{split}.{side}" for split in ("train", "dev", "test") for side in ("source", "target")

@@ -15,5 +15,6 @@ EXTENSION = Extension(
             model="aiayn.extensions.baselines.convolutional:ConvolutionalTranslator",
         ),
     },
+    sweeps=("baselines.yaml",),
     values=("model/recurrent.yaml", "model/convolutional.yaml", "experiment/baselines"),
 )

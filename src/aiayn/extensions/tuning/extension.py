@@ -21,5 +21,6 @@ EXTENSION = Extension(
             package="optuna",
         )
     },
+    sweeps=("search.yaml",),
     values=("tune.yaml", "hydra/help/tune.yaml"),
 )

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aiayn.runs.replays import open_record
-from aiayn.runs.submissions import CHECKSUMS, checksums, findings, records_below, submit
+from aiayn.extensions.sharing.replays import open_record
+from aiayn.extensions.sharing.submissions import CHECKSUMS, checksums, findings, records_below, submit
 
 RECORDS = Path(__file__).parents[3] / "records"
 SUBMITTED = records_below(RECORDS)

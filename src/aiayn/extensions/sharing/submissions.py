@@ -18,12 +18,12 @@ from aiayn.evaluation.brackets import total
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores
 from aiayn.evaluation.tokenization import tokenizer_of
+from aiayn.extensions.sharing.replays import RecordedRun, content_hash
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import read_scores
 from aiayn.runs.provenance import digest
 from aiayn.runs.public import find_secrets, public_record, without_folders
 from aiayn.runs.record import Record, SplitScores, Status, json_text, read_record
-from aiayn.runs.replays import RecordedRun, content_hash
 from aiayn.system import files
 from aiayn.system.documents import read_json
 

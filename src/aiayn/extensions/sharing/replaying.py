@@ -19,6 +19,7 @@ from aiayn.data.corpora.corpus import Split
 from aiayn.errors import RunFailedError, UserError
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import write_sentence_scores
+from aiayn.extensions.sharing.replays import RecordedRun, check_hash, mark_replay
 from aiayn.inference.quality import quality_of
 from aiayn.inference.scoring import Scorer, parse_splits
 from aiayn.inference.weights import load_weights
@@ -26,7 +27,6 @@ from aiayn.launch.dispatch import launch_run
 from aiayn.runs import hardware, provenance
 from aiayn.runs.directory import RunDirectory, average_name
 from aiayn.runs.record import SplitScores, Status, utc_now
-from aiayn.runs.replays import RecordedRun, check_hash, mark_replay
 from aiayn.system import files, machine, processes
 from aiayn.system.tf32 import allow_tf32
 

@@ -4,12 +4,12 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aiayn.config.command_schema import ReplayConfig, ReplayMode
 from aiayn.errors import RunFailedError, UserError
+from aiayn.extensions.sharing.schema import ReplayConfig, ReplayMode
 
 if TYPE_CHECKING:
     from aiayn.config.schema import TrainConfig
-    from aiayn.runs.replays import RecordedRun
+    from aiayn.extensions.sharing.replays import RecordedRun
 
 
 def check(config: ReplayConfig) -> None:
@@ -30,23 +30,23 @@ def main(config: ReplayConfig) -> None:
     Raises:
         RunFailedError: the replay is different, or a submitted record is not as it should be.
     """
-    from aiayn.runs.replays import open_record
+    from aiayn.extensions.sharing.replays import open_record
 
     if config.check is not None:
-        from aiayn.reports.submissions import check_records
+        from aiayn.extensions.sharing.submissions_report import check_records
 
         check_records(Path(config.check))
         return
     assert config.record is not None
     run = open_record(config.record)
     if config.submit is not None:
-        from aiayn.reports.submissions import submit_record
+        from aiayn.extensions.sharing.submissions_report import submit_record
 
         submit_record(run, Path(config.submit))
         return
     replay = _replayed(run, config)
+    from aiayn.extensions.sharing.replay_report import Outcome, compared, document, lead
     from aiayn.reports.formats import show
-    from aiayn.reports.replay import Outcome, compared, document, lead
 
     has_trained = config.mode is ReplayMode.train
     verdict = compared(run, replay, runs=Path(config.paths.runs), has_trained=has_trained)
@@ -58,7 +58,7 @@ def main(config: ReplayConfig) -> None:
 def _replayed(run: "RecordedRun", config: ReplayConfig) -> "RecordedRun":
     """The run done again, as the command says."""
     composed = None if run.has_config else _composed(run)
-    from aiayn.launch.replay import check_data, reinstated, rescore, train_replay, with_seed
+    from aiayn.extensions.sharing.replaying import check_data, reinstated, rescore, train_replay, with_seed
 
     settings = reinstated(run, composed, output=config.output, paths=config.paths, trust=config.trust)
     check_data(run, settings, trains=config.mode is ReplayMode.train)

@@ -15,11 +15,11 @@ from aiayn.config.identity import run_settings
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores
 from aiayn.evaluation.significance import CONFIDENCE, measure, sentence_columns, sentence_variance
+from aiayn.extensions.sharing.replays import RecordedRun
 from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
 from aiayn.runs.ledger import State, read_results
 from aiayn.runs.record import Record
-from aiayn.runs.replays import RecordedRun
 from aiayn.system import files
 
 MOST_PACKAGES = 8

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from aiayn.reports.replay import ScoreComparison
+from aiayn.extensions.sharing.replay_report import ScoreComparison
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.errors import RunFailedError, UserError
+from aiayn.extensions.sharing.replays import RecordedRun
+from aiayn.extensions.sharing.submissions import findings, records_below, submit
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted
-from aiayn.runs.replays import RecordedRun
-from aiayn.runs.submissions import findings, records_below, submit
 
 SCHEMA = "records/1"
 

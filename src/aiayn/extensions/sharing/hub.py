@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from aiayn.config.absolute import HUB
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system.extras import require
 from aiayn.system.progress import has_bars
+
+HUB = "hub:"
+"""The first letters of the name of a run on the hub, where a path could stand too."""
 
 REPOSITORY = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"
 
@@ -25,11 +27,6 @@ FILES = ("model.safetensors", "tokenizer.json", "config.yaml", "run.json", "READ
 """The files of a published run; no others are downloaded, so no file that could hold code."""
 
 CLIENT = "huggingface_hub"
-
-
-def is_on_hub(name: str) -> bool:
-    """Whether a run's name is one on the hub, not a path."""
-    return name.startswith(HUB)
 
 
 @cache

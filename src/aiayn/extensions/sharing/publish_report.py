@@ -4,13 +4,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from aiayn.config.command_schema import PublishConfig
 from aiayn.config.outputs import new_output
 from aiayn.errors import UserError
+from aiayn.extensions.sharing import hub
+from aiayn.extensions.sharing.model_card import model_card
+from aiayn.extensions.sharing.publishing import open_to_publish, publishable, scores_of, write_published
+from aiayn.extensions.sharing.schema import PublishConfig
 from aiayn.inference.opened_runs import OpenedRun
-from aiayn.inference.publishing import open_to_publish, publishable, scores_of, write_published
-from aiayn.reports.model_card import model_card
-from aiayn.runs import hub
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.public import check_public
 from aiayn.runs.record import read_record

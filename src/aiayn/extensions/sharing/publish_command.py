@@ -1,8 +1,8 @@
 """`aiayn publish`."""
 
-from aiayn.config.command_schema import PublishConfig
 from aiayn.errors import UserError
-from aiayn.runs import hub
+from aiayn.extensions.sharing import hub
+from aiayn.extensions.sharing.schema import PublishConfig
 from aiayn.runs.directory import open_run
 from aiayn.system.extras import require
 
@@ -23,7 +23,7 @@ def check(config: PublishConfig) -> None:
 def main(config: PublishConfig) -> None:
     """Write a run for others, upload it, or both; print where it is."""
     open_run(config.run)  # before torch is imported, which takes seconds
-    from aiayn.reports.publishing import publish_run
+    from aiayn.extensions.sharing.publish_report import publish_run
 
     for place in publish_run(config):
         print(place, flush=True)  # noqa: T201

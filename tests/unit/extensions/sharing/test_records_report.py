@@ -1,6 +1,6 @@
 """Submitted records and the number of their findings."""
 
-from aiayn.reports.submissions import document
+from aiayn.extensions.sharing.submissions_report import document
 
 
 def test_each_record_has_its_number_of_findings() -> None:

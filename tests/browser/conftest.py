@@ -26,7 +26,7 @@ from aiayn.reports.comparability import SCALED
 from aiayn.runs.attention_maps import AttendedSentence, AttentionMaps, write_attention_maps
 from aiayn.runs.record import Record, Status, read_record
 
-RECORD = Path(__file__).parents[2] / "records" / "table3" / "base" / "demo-seed1-70e4cb84" / "run.json"
+RECORD = Path(__file__).parents[2] / "tests" / "support" / "recorded" / "run.json"
 
 SEEDS = (1, 2, 3)
 

@@ -73,7 +73,7 @@ def test_a_record_of_another_folder_is_replayed_bit_identically(copied: Path, sa
     assert "bit-identical: all 12 logged steps and all scores are equal" in said.out
 
 
-def test_a_run_on_files_named_from_its_folder_is_replayed_and_submitted_from_another(
+def test_a_run_on_files_named_from_its_folder_is_replayed_from_another(
     train: Train, only_run: Find, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ["data.max_length=60", "tokenizer.vocabulary_size=300", "optimization.max_steps=3"]
@@ -90,9 +90,6 @@ def test_a_run_on_files_named_from_its_folder_is_replayed_and_submitted_from_ano
     assert said.code == 0, said.err
     assert "bit-identical" in said.out
     assert only_replay(Path("replays")).name == run.name
-    if read_record(run / "run.json").commit is not None:  # as an installed package has none
-        submitted = say("replay", f"record={run}", "submit=records")
-        assert submitted.code == 0, submitted.err
 
 
 def test_without_its_other_files_a_record_is_composed_of_its_command(record: Path, say: Say, tmp_path: Path) -> None:
@@ -266,28 +263,6 @@ def test_data_with_words_cut_at_marks_are_scored_from_their_cache(
     for refused, advice in (elsewhere, ": if one of them made the record, score on"), (trained, "mode=score scores on"):
         assert (refused.code, "earlier versions split words with combining marks" in refused.err) == (1, True)
         assert (advice in refused.err, f"git checkout {'a' * 40}" in refused.err) == (True, has_code)
-
-
-def test_a_run_is_submitted_and_verified(record: Path, say: Say, tmp_path: Path) -> None:
-    known = read_record(record / "run.json")
-    if known.commit is None:
-        pytest.skip("an installed package has no commit")
-    assert say("evaluate", f"run={record}").code == 0, "scoring again changes its duration only"
-    submitted = say("replay", f"record={record}", "submit=records")
-    folder = tmp_path / "records" / known.name
-    assert submitted.code == 0, submitted.err
-    assert submitted.out.split() == [str(Path("records") / known.name)]
-    assert not (folder / "checkpoints").exists()
-    assert str(tmp_path) not in "".join(path.read_text() for path in folder.rglob("*.*") if path.is_file())
-    checked = say("replay", "check=records")
-    assert checked.code == 0, checked.err
-    replayed = say("replay", f"record={folder}")
-    assert "bit-identical: all 12 logged steps" in replayed.out, replayed.err
-    assert say("replay", f"record={record}", "submit=records").code == 2, "never overwritten"
-    (folder / "metrics.jsonl").unlink()
-    damaged = say("replay", "check=records")
-    assert damaged.code == 1
-    assert f"{Path('records') / known.name / 'metrics.jsonl'}: missing" in damaged.out
 
 
 def test_the_verdict_as_json(record: Path, say: Say) -> None:

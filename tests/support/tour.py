@@ -216,9 +216,6 @@ RULES = (
     Rule(r"aiayn attention (.*)", r"aiayn attention max_sentences=1 \1", "one sentence"),
     Rule(r"aiayn status watch=true", None, "ends with Ctrl-C, on a terminal"),
     Rule(
-        r"aiayn replay (.* )?(check|submit)=.*", r"\g<0> --cfg job", "needs a checkout and its records: composed only"
-    ),
-    Rule(
         r"aiayn (average|check|compare|evaluate|export|inspect|replay|report|score|status|translate|tune)( .*)?",
         r"\g<0>",
     ),

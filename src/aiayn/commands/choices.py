@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the names of verbs need no OmegaConf
 
 PATHS = frozenset(
     [
-        *("run", "against", "init_from", "output", "publish", "from", "record", "check", "submit", "source", "target"),
+        *("run", "against", "init_from", "output", "publish", "from", "record", "source", "target"),
         *("plotly_bundle", "paths.runs", "paths.cache", "tokenizer.vocabulary", "only.like", "data.path"),
         *(f"data.{split}{side}" for split in ("train", "dev", "test") for side in ("", ".source", ".target")),
         *("data.silver", "test.source", "test.target"),

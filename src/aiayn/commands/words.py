@@ -152,11 +152,6 @@ def refuse_ignored(verb: str, overrides: Iterable[str]) -> None:
     for key, other in NEEDED.get(verb, {}).items():
         if key in stated and other not in has:
             raise UserError(f"{key}={stated[key]}: is read with {other}=... alone; state that too, or leave it out")
-    ignored = [key for key in ("mode", "output", "seed") if key in stated]
-    if verb == "replay" and "check" in has and ignored:
-        raise UserError(f"{ignored[0]}={stated[ignored[0]]}: check= verifies records and replays none; leave it out")
-    if verb == "replay" and "submit" in has and "mode" in stated:
-        raise UserError(f"mode={stated['mode']}: submit= copies a record and replays none; leave it out")
 
 
 def _field(word: str) -> str:

@@ -14,7 +14,7 @@ from aiayn.config.identity import LATER_KEYS, configuration_hash, flatten
 from aiayn.config.store import options
 
 ROOT = Path(__file__).parents[3]
-FOLDERS = [ROOT / "docs" / "results" / "lab" / "runs", ROOT / "records"]
+FOLDERS = [ROOT / "docs" / "results" / "lab" / "runs", ROOT / "tests" / "support" / "recorded"]
 ARCHIVES = sorted((ROOT / "docs" / "results").rglob("runs.tar.xz"))
 
 pytestmark = pytest.mark.skipif(not ARCHIVES, reason="recorded results are in the repository alone")

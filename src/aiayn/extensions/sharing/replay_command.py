@@ -13,37 +13,20 @@ if TYPE_CHECKING:
 
 
 def check(config: ReplayConfig) -> None:
-    """Refuse a command that names nothing to do, or several things."""
-    if (config.record is None) == (config.check is None):
-        raise UserError("replay: state one of record=<run.json or run directory> and check=<folder of records>")
-    if config.submit is not None and config.record is None:
-        raise UserError(f"submit={config.submit}: state the run directory to submit, as in record=runs/table3/base/...")
-    if config.submit is not None and config.seed is not None:
-        raise UserError(f"seed={config.seed}: a record is submitted as it is; leave it out")
+    """Refuse a seed that nothing would read."""
     if config.mode is ReplayMode.score and config.seed is not None:
         raise UserError(f"seed={config.seed}: is for mode=train; scoring has no seed")
 
 
 def main(config: ReplayConfig) -> None:
-    """Do a recorded run again and print the verdict; or verify submitted records, or submit one.
+    """Do a recorded run again and print the verdict.
 
     Raises:
-        RunFailedError: the replay is different, or a submitted record is not as it should be.
+        RunFailedError: the replay is different.
     """
     from aiayn.extensions.sharing.replays import open_record
 
-    if config.check is not None:
-        from aiayn.extensions.sharing.submissions_report import check_records
-
-        check_records(Path(config.check))
-        return
-    assert config.record is not None
     run = open_record(config.record)
-    if config.submit is not None:
-        from aiayn.extensions.sharing.submissions_report import submit_record
-
-        submit_record(run, Path(config.submit))
-        return
     replay = _replayed(run, config)
     from aiayn.extensions.sharing.replay_report import Outcome, compared, document, lead
     from aiayn.reports.formats import show

@@ -41,7 +41,7 @@ class ReplayMode(StrEnum):
 class ReplayConfig(TrustConfig):
     """`aiayn replay`."""
 
-    record: str | None = text_or_null()
+    record: str = text()
     """A run.json, or the run directory that holds it."""
     mode: ReplayMode = MISSING
     """train: train again; score: score the stored checkpoint again, or the stored hypotheses without one."""
@@ -49,9 +49,5 @@ class ReplayConfig(TrustConfig):
     """The folder for replays; the run directory of each lies below it."""
     seed: Seed | None = MISSING
     """Train with this seed instead, to see how much seeds alone change; null: the record's."""
-    check: str | None = text_or_null()
-    """A folder of submitted records to verify instead, without training."""
-    submit: str | None = text_or_null()
-    """A folder of records to copy the run's record to instead."""
     paths: PathsConfig = MISSING
     """Folders; the noise between seeds is estimated from runs of the same row below paths.runs."""

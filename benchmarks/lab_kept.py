@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from aiayn.errors import UserError
-from aiayn.reports.publication import run_contents
+from aiayn.extensions.lab.publication import run_contents
+from aiayn.extensions.lab.registrations import FOLDER, registered_names, registration_files
 from aiayn.reports.reported_runs import finished_run
-from aiayn.runs.registrations import FOLDER, registered_names, registration_files
 from aiayn.runs.search import run_directories
 from aiayn.system import files
 

@@ -9,11 +9,11 @@ from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from aiayn.reports.publication import RUNS, unpacked
+from aiayn.extensions.lab.publication import RUNS, unpacked
+from aiayn.extensions.lab.registrations import read_registration, registered_names
 from aiayn.reports.reported_runs import finished_run
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_entry
-from aiayn.runs.registrations import read_registration, registered_names
 from aiayn.system import files
 
 OF_BIG = ("lab_big_1", "lab_big_07", "lab_big_05")

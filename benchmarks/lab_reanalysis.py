@@ -17,6 +17,10 @@ from aiayn.errors import UserError
 from aiayn.evaluation.agreement import PERMUTATIONS, concordance, spearman, spearman_p_value
 from aiayn.evaluation.bleu import MAX_ORDER
 from aiayn.evaluation.significance import log_perplexities, sentence_columns
+from aiayn.extensions.lab.power import Budget, Evidence, budget_grid, claim_powers
+from aiayn.extensions.lab.publication import RUNS, unpacked
+from aiayn.extensions.lab.registered import RegisteredStudy, read_registered
+from aiayn.extensions.lab.registrations import registered_names
 from aiayn.paper.claims import Claim, Metric, load_claims, printed_score, read_claim
 from aiayn.reports.claim_grids import effect_stated, notes
 from aiayn.reports.endpoints import VALIDATIONS, Curve, at, endpoint_weights, projection_weights
@@ -25,12 +29,8 @@ from aiayn.reports.grid import Grid
 from aiayn.reports.judgement import FEWEST_SEEDS, STUDY, JudgedClaim, Rules, judge_claims
 from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.numbers import effect_text
-from aiayn.reports.power import Budget, Evidence, budget_grid, claim_powers
-from aiayn.reports.publication import RUNS, unpacked
-from aiayn.reports.registered import RegisteredStudy, read_registered
 from aiayn.reports.tables.table3_results import SEPARATION
 from aiayn.reports.verdicts import CUT, POWER_CONFIDENCE, Verdict
-from aiayn.runs.registrations import registered_names
 from aiayn.system import files
 from lab_figure import Line, Panel, figure
 

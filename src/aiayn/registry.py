@@ -70,6 +70,8 @@ class Sweeper(NamedTuple):
     """The function that runs the jobs, `module:name`: of configuration, overrides, `loader` and `launcher`."""
     sweep: str
     """A file of sweeps/ that chooses it."""
+    jobs: str = ""
+    """The function of the settings that returns the number of jobs, `module:name`; without one they state `trials`."""
     package: str = ""
     """Needed besides the project's own, and installed by the extra of the sweeper's name."""
 
@@ -94,6 +96,10 @@ class Extension:
     models: Mapping[str, Model] = field(default_factory=dict)
     launchers: Mapping[str, Launcher] = field(default_factory=dict)
     sweepers: Mapping[str, Sweeper] = field(default_factory=dict)
+    studies: str = ""
+    """The module with what plans of runs say about them: the functions that `aiayn.reports.studies` calls."""
+    publications: str = ""
+    """The module with `publish(config, report)` and `published_runs(config, word)`, for reports with evidence."""
     runs_elsewhere: Mapping[str, str] = field(default_factory=dict)
     """Functions of a name and of the key that states it, `module:name`, which return the folder of a run that is
     elsewhere; by the first letters of such names, which no path has."""
@@ -133,6 +139,16 @@ def added_launchers() -> dict[str, Launcher]:
 def added_sweepers() -> dict[str, Sweeper]:
     """The sweepers of all extensions."""
     return {name: sweeper for each in extensions().values() for name, sweeper in each.sweepers.items()}
+
+
+def studies_module() -> Any:
+    """The module that knows the plans of runs; None without such an extension."""
+    return next((import_module(each.studies) for each in extensions().values() if each.studies), None)
+
+
+def publications_module() -> Any:
+    """The module that publishes reports; None without such an extension."""
+    return next((import_module(each.publications) for each in extensions().values() if each.publications), None)
 
 
 def run_elsewhere(name: str) -> str | None:

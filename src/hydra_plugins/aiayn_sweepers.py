@@ -1,4 +1,4 @@
-"""The sweepers of pre-registered studies, and of the extensions; Hydra finds sweepers in this namespace only.
+"""The sweepers of the extensions; Hydra finds sweepers in this namespace only.
 
 Hydra imports this file with every command; the code of a sweep is imported when it begins.
 """
@@ -64,21 +64,3 @@ class AddedSweeper(ConfiguredSweeper):
 
 for _name, _sweeper in added_sweepers().items():  # Hydra finds classes by their names in this file
     globals()[_sweeper.plugin] = type(_sweeper.plugin, (AddedSweeper,), {"__module__": __name__, "name": _name})
-
-
-class RegisteredSweeper(ConfiguredSweeper):
-    """Freezes the plan of a study, and runs all rows with all seeds."""
-
-    def sweep(self, arguments: list[str]) -> Sequence[object]:
-        """Run a stage of the study, or for other commands than train a job of each row.
-
-        Args:
-            arguments: the overrides of the command line.
-
-        Raises:
-            UserError: the study cannot be run as it is stated.
-        """
-        from aiayn.sweep.registration import run_study
-
-        run_study(self.composed, arguments, loader=self.context.config_loader, launcher=self.launcher)
-        return ()

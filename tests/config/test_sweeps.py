@@ -18,10 +18,10 @@ from omegaconf.errors import InterpolationKeyError
 from aiayn.builders.architecture import model_cost
 from aiayn.config.compose import compose_command, compose_with_hydra
 from aiayn.config.store import options, sweeps_directory
+from aiayn.extensions.lab.study import Study, read_study
 from aiayn.paper.claims import load_claims
 from aiayn.paper.tables import load_table3
 from aiayn.reports.judgement import FEWEST_SEEDS
-from aiayn.sweep.study import Study, read_study
 
 SEARCH = sweeps_directory() / "search.yaml"
 OWN_IDEA = sweeps_directory() / "own_idea.yaml"

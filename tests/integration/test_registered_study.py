@@ -16,8 +16,8 @@ from studies import PILOTS, STUDY
 from tiny import TINY
 
 from aiayn.commands.front_end import main
+from aiayn.extensions.lab.registrations import read_registration
 from aiayn.runs.record import read_record
-from aiayn.runs.registrations import read_registration
 
 pytestmark = pytest.mark.long
 

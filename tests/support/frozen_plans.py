@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aiayn.reports.registered import ANALYSIS
+from aiayn.extensions.lab.registered import ANALYSIS
+from aiayn.extensions.lab.registrations import PlannedRow, Registration, StudyPlan, StudyTerms
 from aiayn.reports.reported_runs import finished_run
 from aiayn.runs.provenance import Code
-from aiayn.runs.registrations import PlannedRow, Registration, StudyPlan, StudyTerms
 
 
 def planned_row(row: str, by_seed: Mapping[int, Path], folder: Path) -> PlannedRow:

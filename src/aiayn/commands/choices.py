@@ -163,9 +163,10 @@ class Line:
                 case ["only", name]:
                     return self._of_records(name)
                 case ["study"]:
-                    from aiayn.runs.registrations import registered_names
+                    from aiayn.registry import studies_module
 
-                    return registered_names(self._runs)
+                    known = studies_module()
+                    return [] if known is None else known.names(self._runs)
                 case ["profiles"]:
                     return store.options("fidelity")
                 case ["device"]:

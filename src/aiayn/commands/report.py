@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from aiayn.commands.words import unknown_word_remedy
 from aiayn.config.outputs import output_errors, output_file
 from aiayn.errors import UserError
-from aiayn.registry import Report, added_reports, named
+from aiayn.registry import Report, added_reports, named, publications_module
 from aiayn.system.output_format import Format, output_format
 
 if TYPE_CHECKING:  # `aiayn --help` lists the reports without importing OmegaConf
@@ -31,9 +31,6 @@ REPORTS = dict(
             "configuration": Report("aiayn.commands.report:report_configuration"),
             "cost": Report("aiayn.reports.cost:report_cost", (), RUNS, MARKDOWN_OR_JSON),
             "fidelity": Report("aiayn.commands.report:report_fidelity", ("profiles",)),
-            "hypotheses": Report(
-                "aiayn.commands.report:report_hypotheses", ("study", "wandb", *DATA), (), MARKDOWN_OR_JSON
-            ),
             "matrix": Report(
                 "aiayn.reports.matrix:report_matrix", ("run", "metrics", "comet_model"), (), MARKDOWN_OR_JSON
             ),
@@ -89,12 +86,14 @@ def main(config: "ReportConfig") -> None:
             _report(config, output)
             return
         from aiayn.reports.formats import documents_collected, show
-        from aiayn.reports.publication import publish, published_runs
 
+        publications = publications_module()
+        if publications is None:
+            raise UserError("publish=, from=: this installation publishes no reports; leave them out")
         if config.publish is not None:
-            publish(config, partial(_report, output=None))
+            publications.publish(config, partial(_report, output=None))
             return
-        with published_runs(config, f"from={config.published}"), documents_collected() as documents:
+        with publications.published_runs(config, f"from={config.published}"), documents_collected() as documents:
             _report(config, None)
         show(documents[0], output)
 
@@ -128,17 +127,6 @@ def report_fidelity(config: "ReportConfig", output: Path | None) -> None:
     from aiayn.reports.fidelity import report_fidelity
 
     report_fidelity(config.profiles, output)
-
-
-def report_hypotheses(config: "ReportConfig", output: Path | None) -> None:
-    """A pre-registered study, also in the summaries of its runs in W&B."""
-    from aiayn.reports.hypotheses import report_hypotheses
-
-    study = report_hypotheses(config, output)
-    if config.wandb:
-        from aiayn.reports.beside_base import of_study
-
-        _update_summaries(of_study(study), [run for row in study.compared_rows for run in study.runs_of(row)])
 
 
 def report_paper(config: "ReportConfig", output: Path | None) -> None:

@@ -8,7 +8,6 @@ settings differ the least.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from aiayn.config.difference import PLANNED_SEEDS_VARIABLE
@@ -26,13 +25,12 @@ from aiayn.reports.comparability import (
 )
 from aiayn.reports.comparison import BASE
 from aiayn.reports.measured import MeasuredRows
-from aiayn.reports.registered import RegisteredStudy, read_registered
 from aiayn.reports.reported_runs import ReportedRun, runs_of
+from aiayn.reports.studies import closed_runs, runs_without_looks
 from aiayn.reports.tables.table3_results import Report, measured_rows
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record
-from aiayn.runs.registrations import Registration, read_registration, registered_names
 from aiayn.runs.search import name_below
 
 Summary = Mapping[str, float | int | str]
@@ -84,23 +82,13 @@ def at_the_end(directory: RunDirectory, record: Record, runs: Path) -> Summary:
     Raises:
         UserError: a file of a run cannot be read, or runs contradict each other.
     """
-    study = study_of(directory.path, runs)
-    if record.trial is not None or (study is not None and not study.plan.looks):
+    if record.trial is not None or name_below(runs, directory.path) in runs_without_looks(runs):
         return {}
     found = beside_base(directory, record, runs)
     planned = {int(seed) for seed in os.environ.get(PLANNED_SEEDS_VARIABLE, "").split()}
     if found is None:
         return {}
     return found.summary(is_whole=bool(planned) and planned <= {*found.seeds} & {*found.base_seeds})
-
-
-def study_of(path: Path, runs: Path) -> Registration | None:
-    """The frozen study that plans a run; None if there is none."""
-    name = name_below(runs, path)
-    for study in map(partial(read_registration, runs), registered_names(runs)):
-        if name in study.plan.runs:
-            return study
-    return None
 
 
 def beside_base(directory: RunDirectory, record: Record, runs: Path) -> BesideBase | None:
@@ -130,14 +118,15 @@ def _row_beside_base(record: Record, entries: Sequence[Entry], runs: Path, *, li
     """A row of Table 3, of the runs that compare with the run `like`."""
     comparable = comparable_runs(entries, runs, scale=None, data=None, like=like)
     table, row = load_table3(), load_table3().row(record.experiment.removeprefix(PREFIX))
-    effects = _effects(measured_rows(comparable), row.id, "base")
+    effects = effects_between(measured_rows(comparable), row.id, "base")
     if effects is None:
         return None
     own, base = (comparable.scored(each) for each in (row, table.row("base")))
-    return _beside(effects, own, base)
+    return beside(effects, own, base)
 
 
-def _effects(rows: MeasuredRows, row: str, base: str) -> dict[Metric, Effect] | None:
+def effects_between(rows: MeasuredRows, row: str, base: str) -> dict[Metric, Effect] | None:
+    """A row minus base by both metrics; None where one is not known."""
     found = {metric: rows.difference(metric, row, base) for metric in Metric}
     known = {metric: effect for metric, effect in found.items() if effect is not None}
     return known if len(known) == len(found) else None
@@ -155,12 +144,13 @@ def _system_beside_base(own: ReportedRun, entries: Sequence[Entry]) -> BesideBas
     if not bases:
         return None
     base = min(bases.values(), key=lambda found: (len([*setting_differences(own, found[0])]), -len(found)))
-    effects = _effects(MeasuredRows.of({"system": system, "base": base}), "system", "base")
+    effects = effects_between(MeasuredRows.of({"system": system, "base": base}), "system", "base")
     assert effects is not None
-    return _beside(effects, system, base)
+    return beside(effects, system, base)
 
 
-def _beside(effects: Mapping[Metric, Effect], system: Sequence[ReportedRun], base: Sequence[ReportedRun]) -> BesideBase:
+def beside(effects: Mapping[Metric, Effect], system: Sequence[ReportedRun], base: Sequence[ReportedRun]) -> BesideBase:
+    """A system beside base, with both budgets where they differ."""
     seeds, base_seeds = ([run.record.seed for run in each] for each in (system, base))
     name, budgets = system[0].record.scores["dev"].bleu_name, budgets_text(system[0], base[0])
     return BesideBase(effects, name, seeds, base_seeds, budgets)
@@ -183,43 +173,13 @@ def of_table(report: Report, runs: Path) -> dict[Path, Summary]:
     """
     finished = {line.row.id: [run for run in report.finished if run.row.id == line.row.id] for line in report.lines}
     unfinished = {run.row.id for run in report.unfinished}
-    studies = {study: read_registered(runs, study) for study in registered_names(runs)}
+    closed = closed_runs(runs)
     found: dict[Path, Summary] = {}
     for line in report.lines:
         effects = {metric: each.difference for metric, each in line.measured.items() if each.difference is not None}
         if len(effects) < len(Metric):
             continue
-        beside = _beside(effects, finished[line.row.id], finished["base"])
-        summary = beside.summary(is_whole=not {line.row.id, "base"} & unfinished)
-        found |= {run.path: summary for run in finished[line.row.id] if not _is_closed(run.path, studies, runs)}
-    return found
-
-
-def _is_closed(path: Path, studies: Mapping[str, RegisteredStudy], runs: Path) -> bool:
-    """Whether a run's results are not looked at yet."""
-    study = study_of(path, runs)
-    return study is not None and not allows_look(studies[study.name])
-
-
-def allows_look(study: RegisteredStudy) -> bool:
-    """Whether a look is no deviation: all runs of a study are in, or its plan allows looks."""
-    return study.is_complete or study.registration.plan.looks
-
-
-def of_study(study: RegisteredStudy) -> dict[Path, Summary]:
-    """The summaries of a study's runs in the analysis beside its base, by run directory.
-
-    Before its end there are none, unless the plan allows looks. A verdict is due for a row if all planned runs of it
-    and of base are in.
-    """
-    base, found = study.registration.plan.base, dict[Path, Summary]()
-    if not allows_look(study):
-        return found
-    missing = {each.row for each in study.planned if each.run is None}
-    for row in study.compared_rows:
-        effects = _effects(study.measured, row, base)
-        runs = study.runs_of(row)
-        if effects is not None:
-            summary = _beside(effects, runs, study.runs_of(base)).summary(is_whole=not {row, base} & missing)
-            found |= {run.path: summary for run in runs}
+        found_beside = beside(effects, finished[line.row.id], finished["base"])
+        summary = found_beside.summary(is_whole=not {line.row.id, "base"} & unfinished)
+        found |= {run.path: summary for run in finished[line.row.id] if name_below(runs, run.path) not in closed}
     return found

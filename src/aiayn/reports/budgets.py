@@ -1,15 +1,13 @@
 """The budget of a training: its steps and the size of its batches, which runs share to be compared."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from aiayn.paper.tables import Row, load_table3
 from aiayn.reports.comparability import PREFIX, Difference, fits_printed
 from aiayn.reports.reported_runs import ReportedRun
+from aiayn.reports.studies import are_planned_together
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.ledger import read_entry
-from aiayn.runs.registrations import FOLDER, read_registration, registered_names
-from aiayn.runs.search import name_below
 from aiayn.system import files
 
 STEPS = "optimization.max_steps"
@@ -28,7 +26,7 @@ def budget_differences(run: ReportedRun, other: ReportedRun) -> Iterator[Differe
     times as long as base. Rows that the plan of a study compares may have any.
     """
     unequal = list(_unequal(run, other))
-    if unequal and not _are_planned_together(run.path, other.path):
+    if unequal and not are_planned_together(run.path, other.path):
         yield from (each for each in unequal if each.key != STEPS or not _are_printed(run, other))
 
 
@@ -101,12 +99,3 @@ def _row(experiment: str) -> Row | None:
     if experiment.startswith("table2/"):
         name = experiment.removeprefix("table2/").partition("_")[0]
     return next((row for row in load_table3().rows if row.id == name), None)
-
-
-def _are_planned_together(first: Path, second: Path) -> bool:
-    """Whether the frozen plan of a study has both runs."""
-    folder = next((above for above in first.absolute().parents if files.is_dir(above / FOLDER)), None)
-    if folder is None:
-        return False
-    names = {name_below(folder, first), name_below(folder, second)}
-    return any(names <= read_registration(folder, study).plan.runs.keys() for study in registered_names(folder))

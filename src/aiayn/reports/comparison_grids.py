@@ -1,7 +1,7 @@
 """The report of a comparison: its tables and remarks."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,10 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.reports.budgets import budgets_text
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare, sort_key
-from aiayn.reports.formats import Document
+from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import effect_text, mean_of, two_decimals, with_deviation
-from aiayn.reports.publication import show_or_pack
+from aiayn.reports.reported_runs import Evidence
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 
 UNSEEN = " *"
@@ -23,7 +23,7 @@ UNSEEN = " *"
 def report_comparison(config: ReportConfig, output: Path | None) -> None:
     """Print the comparison, write it to a .md or .json file, or publish it with the data of its runs."""
     comparison = compared(config)
-    show_or_pack(document(comparison), comparison.runs, "dev", config, output)
+    show(replace(document(comparison), evidence=Evidence(comparison.runs, "dev")), output)
 
 
 def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:

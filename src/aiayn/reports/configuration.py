@@ -294,7 +294,7 @@ def _launchers() -> Iterator[str]:
 def _sweepers() -> Iterator[str]:
     """The keys of a search and of a pre-registered study."""
     for name, kind in SWEEPERS.items():
-        sweep = added_sweepers()[name].sweep if name in added_sweepers() else "own_idea"
+        sweep = added_sweepers()[name].sweep
         yield f"Keys of `aiayn train sweeps={sweep}`:"
         content = yaml.safe_load((store.sweeps_directory() / f"{sweep}.yaml").read_text(encoding="utf-8"))
         yield _hydra_keys("hydra.sweeper", kind, content["hydra"]["sweeper"])

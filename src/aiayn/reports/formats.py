@@ -21,6 +21,7 @@ from rich.text import Text
 from aiayn.errors import shown
 from aiayn.reports.fitting import Fitted, fitted
 from aiayn.reports.grid import Grid
+from aiayn.reports.reported_runs import Evidence
 from aiayn.runs.record import json_text
 from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
@@ -79,6 +80,8 @@ class Document:
     """Of the JSON document: all numbers, unrounded."""
     rows: Sequence[Mapping[str, Any]] = ()
     """Of the CSV file."""
+    evidence: Evidence | None = None
+    """What a publication of it holds; None: it cannot be published."""
 
 
 _collected: ContextVar[list[Document] | None] = ContextVar("collected", default=None)

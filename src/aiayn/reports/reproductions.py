@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,10 @@ from aiayn.reports.comparability import (
     setting_differences,
     tested_differences,
 )
-from aiayn.reports.formats import Document
+from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, effect_text, mean_text, two_decimals
-from aiayn.reports.publication import show_or_pack
-from aiayn.reports.reported_runs import ReportedRun, choose, readable_runs, runs_of
+from aiayn.reports.reported_runs import Evidence, ReportedRun, choose, readable_runs, runs_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.runs.ledger import read_results
 
@@ -85,7 +84,7 @@ class Reproduction:
 def report_reproductions(config: ReportConfig, output: Path | None) -> None:
     """Print the report, write it to a .md or .json file, or publish it with the data of its runs."""
     found = read_reproductions(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)
-    show_or_pack(document(found), [run for each in found for run in each.runs], "test", config, output)
+    show(replace(document(found), evidence=Evidence([run for each in found for run in each.runs], "test")), output)
 
 
 def read_reproductions(folder: Path, *, scale: str | None, data: str | None) -> list[Reproduction]:

@@ -1,15 +1,15 @@
 """The ledger: the runs below a folder, and their present state."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from aiayn.errors import UserError
+from aiayn.registry import studies_module
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
-from aiayn.runs.registrations import pilots_of_studies
 from aiayn.runs.search import search_runs
 from aiayn.system import files
 
@@ -87,7 +87,7 @@ def read_results(runs: Path, *, with_pilots: bool = False, with_warnings: bool =
 
     `with_warnings` logs those that cannot be read, for reports that do not show them themselves.
     """
-    studies = {} if with_pilots else pilots_of_studies(runs)
+    studies = {} if with_pilots else _pilots(runs)
     pilots = {(runs / name).resolve() for names in studies.values() for name in names}
     entries = [entry for entry in read_ledger(runs) if not pilots or entry.directory.path.resolve() not in pilots]
     for each in entries:
@@ -96,9 +96,15 @@ def read_results(runs: Path, *, with_pilots: bool = False, with_warnings: bool =
     return [each for each in entries if each.record is None or not (each.record.trial or each.record.imported)]
 
 
+def _pilots(runs: Path) -> Mapping[str, Collection[str]]:
+    """The names of runs that only tell a study how to plan, by study."""
+    studies = studies_module()
+    return {} if studies is None else studies.pilots_of_studies(runs)
+
+
 def pilots_left_out(runs: Path) -> Iterator[str]:
     """A line for each study whose finished pilots `read_results` leaves out."""
-    for study, pilots in pilots_of_studies(runs).items():
+    for study, pilots in _pilots(runs).items():
         directories = (RunDirectory(runs / name) for name in pilots)
         states = [read_entry(directory).state for directory in directories if files.is_file(directory.record)]
         if count := states.count(State.finished):

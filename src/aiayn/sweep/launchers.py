@@ -16,9 +16,6 @@ BASIC = "BasicLauncher"
 BASIC_SWEEPER = "BasicSweeper"
 """Hydra's own: runs every combination of the swept values."""
 
-REGISTERED_SWEEPER = "RegisteredSweeper"
-"""Runs a pre-registered study."""
-
 JOBLIB = "JoblibJobsLauncher"
 """Runs the jobs in processes of this machine."""
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, final
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig
 
+from aiayn.registry import added_sweepers, named
 from aiayn.runs.ledger import SweptJob, read_entry
-from aiayn.sweep.launchers import BASIC, BASIC_SWEEPER, REGISTERED_SWEEPER, launcher_of, sweeper_of
+from aiayn.sweep.launchers import BASIC, BASIC_SWEEPER, launcher_of, sweeper_of
 from aiayn.sweep.outcomes import OutcomeFolder
-from aiayn.sweep.study import read_study
 from aiayn.system import files
 from aiayn.system.progress import VARIABLE, Shown, draw_lines, has_bars, say
 
@@ -69,8 +69,9 @@ class SweepLines:
     def _size(self) -> int:
         """Number of jobs: combinations of values, or trials; read once one has begun, and the words are sound."""
         sweeper = self._hydra.sweeper
-        if sweeper_of(self._hydra) == REGISTERED_SWEEPER:
-            return len(read_study(sweeper).jobs)
+        count = next((each.jobs for each in added_sweepers().values() if each.plugin == sweeper_of(self._hydra)), "")
+        if count:
+            return int(named(count)(sweeper))
         if sweeper_of(self._hydra) != BASIC_SWEEPER:
             return int(sweeper.trials)
         params = sweeper.get("params") or {}

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from aiayn.commands.front_end import main
 from aiayn.config.difference import PLANNED_SEEDS_VARIABLE
 from aiayn.evaluation.significance import Effect
+from aiayn.extensions.lab.hypotheses import of_study
+from aiayn.extensions.lab.registered import read_registered
 from aiayn.paper.claims import Metric
-from aiayn.reports.beside_base import VERDICT, BesideBase, Summary, at_the_end, of_study, of_table
+from aiayn.reports.beside_base import VERDICT, BesideBase, Summary, at_the_end, of_table
 from aiayn.reports.comparability import comparable_runs
-from aiayn.reports.registered import read_registered
 from aiayn.reports.tables.table3_results import report_of
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_results

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from aiayn.extensions.lab.power import Evidence, claim_powers
+from aiayn.extensions.lab.registrations import PlannedRow, StudyPlan, StudyTerms
 from aiayn.paper.claims import load_claims
 from aiayn.reports.judgement import STUDY
-from aiayn.reports.power import Evidence, claim_powers
 from aiayn.reports.verdicts import CUT
-from aiayn.runs.registrations import PlannedRow, StudyPlan, StudyTerms
 
 BIG, ONE_HEAD = (next(claim for claim in load_claims() if claim.id == name) for name in ("big_is_best", "one_head"))
 

@@ -15,10 +15,10 @@ import pytest
 
 from aiayn.evaluation.decisions import Booleans, Design, Noise, decide, lasting, opposite_steps
 from aiayn.evaluation.significance import Floats, contrast_errors
+from aiayn.extensions.lab.power import design
 from aiayn.paper.claims import SHARE, Metric, load_claims, printed_score
 from aiayn.reports.endpoints import endpoint_weights, projection_weights
 from aiayn.reports.judgement import STUDY, Rules
-from aiayn.reports.power import design
 
 TABLES = 20_000
 STEPS = 7000

@@ -17,16 +17,17 @@ from aiayn.evaluation.paired import score_interval
 from aiayn.evaluation.significance import Floats, bleu_scores, perplexities, sentence_columns
 from aiayn.inference.opened_runs import OpenedRun
 from aiayn.paper.claims import Metric
-from aiayn.reports.beside_base import allows_look, beside_base, study_of
+from aiayn.reports.beside_base import beside_base
 from aiayn.reports.claim_grids import DECIMALS
 from aiayn.reports.comparison import BASE
 from aiayn.reports.formats import markdown_table
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, effect_text
-from aiayn.reports.registered import read_registered
 from aiayn.reports.run import facts
+from aiayn.reports.studies import closed_runs
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.record import Record, SplitScores
+from aiayn.runs.search import name_below
 from aiayn.system import files
 
 RESAMPLES, SEED = 2000, 1
@@ -201,9 +202,9 @@ def _beside_base(run: OpenedRun, record: Record, runs: Path) -> str:
         return "Not compared: the record's scores are of another checkpoint."
     if not files.is_dir(runs):
         return "Not compared: no other runs were there when it was published."
-    study = study_of(run.directory.path, runs)
-    if study is not None and not allows_look(read_registered(runs, study.name)):
-        return f"Not compared: it is part of the pre-registered study {study.name}, which is not complete."
+    study = closed_runs(runs).get(name_below(runs, run.directory.path) or "")
+    if study is not None:
+        return f"Not compared: it is part of the pre-registered study {study}, which is not complete."
     found = beside_base(run.directory, run.record, runs)
     if found is None:
         return "Not compared: there was no finished run of base on the same data at the same scale and budget."

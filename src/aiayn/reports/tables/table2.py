@@ -1,7 +1,7 @@
 """Table 2 with ours beside the paper's systems: BLEU by every definition, cost, and verdicts."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,10 @@ from aiayn.reports.comparability import (
     tested_differences,
 )
 from aiayn.reports.cost import CostOfRun, cost_grids
-from aiayn.reports.formats import Document
+from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_of, mean_text, operations, two_decimals
-from aiayn.reports.publication import show_or_pack
-from aiayn.reports.reported_runs import ReportedRun, choose, readable_runs, runs_of
+from aiayn.reports.reported_runs import Evidence, ReportedRun, choose, readable_runs, runs_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.tables.table2_claims import (
     JudgedTable2Claim,
@@ -154,7 +153,7 @@ class Table2Report:
 def report_table2(config: ReportConfig, output: Path | None) -> None:
     """Print the table, write it to a .md, .tex or .json file, or publish it with the data of its runs."""
     report = read_table2(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)
-    show_or_pack(document(report), report.runs, "test", config, output)
+    show(replace(document(report), evidence=Evidence(report.runs, "test")), output)
 
 
 def read_table2(runs: Path, *, scale: str | None, data: str | None) -> Table2Report:

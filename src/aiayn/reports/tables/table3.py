@@ -9,10 +9,9 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.matrix import TITLES
 from aiayn.paper.tables import SETTINGS, in_symbols, load_table3
 from aiayn.reports.claim_grids import RULE_REMARKS, claim_grids, pooled_remarks, untested_remarks
-from aiayn.reports.deviations import named_runs
-from aiayn.reports.formats import Document
+from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
-from aiayn.reports.publication import show_or_pack
+from aiayn.reports.reported_runs import Evidence
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.tables.table3_results import SEPARATION, Agreement, Report, read_table3, record_look_at
 from aiayn.reports.tables.table3_rows import (
@@ -33,8 +32,9 @@ def report_table3(config: ReportConfig, output: Path | None) -> Report:
     report = read_table3(config)
     if config.published is None:
         record_look_at(report)
-    planned = [*report.study.finished, *named_runs(report.study)] if report.study else []
-    show_or_pack(document(report), [*report.finished, *report.unfinished, *planned], "dev", config, output)
+    planned = report.study.shown if report.study else []
+    evidence = Evidence([*report.finished, *report.unfinished, *planned], "dev")
+    show(dataclasses.replace(document(report), evidence=evidence), output)
     return report
 
 

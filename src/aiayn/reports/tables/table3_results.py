@@ -18,15 +18,13 @@ from aiayn.paper.tables import load_table3
 from aiayn.reports.budgets import budget_remarks
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
 from aiayn.reports.comparability import ComparableRuns, RowRun, comparable_runs
-from aiayn.reports.deviations import plan_remarks
 from aiayn.reports.endpoints import at, projection_weights
 from aiayn.reports.judgement import JudgedClaim, Rules, judge_claims
 from aiayn.reports.measured import MeasuredRows
-from aiayn.reports.registered import RegisteredStudy, read_registered, registration_of
 from aiayn.reports.scope import scope_sentence
+from aiayn.reports.studies import Study, read_study, study_of_most
 from aiayn.reports.tables.table3_rows import Line, line_of
 from aiayn.runs.ledger import Entry, State, pilots_left_out, read_results
-from aiayn.runs.registrations import record_look
 
 BASE = "base"
 """The row that others are compared with."""
@@ -65,7 +63,7 @@ class Report:
     unfinished: tuple[RowRun, ...]
     """The others; the table shows their states."""
     own_remarks: tuple[str, ...]
-    study: RegisteredStudy | None
+    study: Study | None
     """The pre-registered study that planned these runs; its claims are judged by its plan."""
     definition: str
     """Definition of our BLEU, by its name in a matrix; empty: sacreBLEU's."""
@@ -82,7 +80,7 @@ class Report:
     @cached_property
     def remarks(self) -> tuple[str, ...]:
         """The plan of the study and the deviations from it, then the remarks on the runs."""
-        return (*(plan_remarks(self.study) if self.study else ()), *self.own_remarks)
+        return (*(self.study.remarks if self.study else ()), *self.own_remarks)
 
     @property
     def bleu_name(self) -> str:
@@ -103,7 +101,7 @@ def read_table3(config: TableChoice) -> Report:
     return report_of(comparable, runs, study)
 
 
-def chosen_entries(runs: Path, study: str | None) -> tuple[list[Entry], RegisteredStudy | None]:
+def chosen_entries(runs: Path, study: str | None) -> tuple[list[Entry], Study | None]:
     """The runs of a folder, or those of the table's rows that a pre-registered study plans, and the study.
 
     Raises:
@@ -112,7 +110,7 @@ def chosen_entries(runs: Path, study: str | None) -> tuple[list[Entry], Register
     entries = read_results(runs, with_pilots=study is not None)
     if study is None:
         return entries, None
-    found = read_registered(runs, study)
+    found = read_study(runs, study)
     planned = {runs / each.name: each.name for each in found.planned}
     return [
         entry
@@ -124,12 +122,11 @@ def chosen_entries(runs: Path, study: str | None) -> tuple[list[Entry], Register
 
 def record_look_at(report: Report) -> None:
     """Record a report on the table of an unfinished study."""
-    study = report.study
-    if study is not None and not study.is_complete:
-        record_look(study.folder, study.name, len(study.finished))
+    if report.study is not None:
+        report.study.record_look()
 
 
-def report_of(comparable: ComparableRuns, folder: Path, chosen: RegisteredStudy | None = None) -> Report:
+def report_of(comparable: ComparableRuns, folder: Path, chosen: Study | None = None) -> Report:
     """Compare runs with the paper; claims of a pre-registered study are judged by its plan.
 
     Args:
@@ -143,7 +140,7 @@ def report_of(comparable: ComparableRuns, folder: Path, chosen: RegisteredStudy 
     scored = _scored(comparable)
     definition, rows = _definition(scored.values()), measured_rows(comparable)
     finished = [run for found in scored.values() for run in found]
-    study = chosen or registration_of([run.path for run in finished], folder)
+    study = chosen or study_of_most([run.path for run in finished], folder)
     if study is not None:
         _check_whole(study, finished)
     claims = _judged(rows, scored, study)
@@ -174,14 +171,12 @@ def report_of(comparable: ComparableRuns, folder: Path, chosen: RegisteredStudy 
     )
 
 
-def _judged(
-    rows: MeasuredRows, scored: Mapping[str, Sequence[RowRun]], study: RegisteredStudy | None
-) -> tuple[JudgedClaim, ...]:
+def _judged(rows: MeasuredRows, scored: Mapping[str, Sequence[RowRun]], study: Study | None) -> tuple[JudgedClaim, ...]:
     """The paper's claims: those of the study by its plan, the others with a variance of all rows together.
 
     Beside a study whose plan other code judges there are none: this code's rules were not those it was planned by.
     """
-    if study is not None and study.last_of_rules is not None:
+    if study is not None and study.has_other_rules:
         return ()
     planned = {} if study is None else {judged.claim.id: judged for judged in study.claims}
     unplanned = [claim for claim in load_claims() if claim.id not in planned]
@@ -191,7 +186,7 @@ def _judged(
     return tuple(planned[claim.id] for claim in load_claims())
 
 
-def _check_whole(study: RegisteredStudy, finished: Sequence[RowRun]) -> None:
+def _check_whole(study: Study, finished: Sequence[RowRun]) -> None:
     """Refuse a table without runs on which verdicts of its study rest."""
     there = {run.path for run in finished}
     own = [run for each in study.planned if (run := each.run) and study.is_in_table3(each.name, run.record.experiment)]

@@ -2,41 +2,67 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
+from aiayn.extensions.lab.deviations import Deviation, Kind, deviations_of
+from aiayn.extensions.lab.planned import allows_look, read
+from aiayn.extensions.lab.registered import RegisteredStudy, seeds_in
+from aiayn.extensions.lab.registrations import FOLDER, StudyTerms, read_looks
 from aiayn.paper.claims import Metric
+from aiayn.reports.beside_base import Summary, beside, effects_between
 from aiayn.reports.budgets import budget_remarks
 from aiayn.reports.claim_grids import DECIMALS, RULE_REMARKS, claim_grids, untested_remarks
 from aiayn.reports.code_versions import code_versions, version_remarks
-from aiayn.reports.deviations import Deviation, Kind, deviations_of, named_runs
-from aiayn.reports.formats import Document
+from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, decimals_for, with_deviation
-from aiayn.reports.publication import show_or_pack
-from aiayn.reports.registered import RegisteredStudy, read_registered, seeds_in
+from aiayn.reports.reported_runs import Evidence
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.public import public_command
-from aiayn.runs.registrations import FOLDER, StudyTerms, read_looks, record_look
 
 
-def report_hypotheses(config: ReportConfig, output: Path | None) -> RegisteredStudy:
+def report_hypotheses(config: ReportConfig, output: Path | None) -> None:
     """Print the report, write it to a .md or .json file, or publish it with the data of its runs.
 
-    A report on an unfinished study is recorded as a look.
+    A report on an unfinished study is recorded as a look. With `wandb`, W&B's summaries of the runs get the results.
     """
     if config.study is None:
         raise UserError("study has no value: state the name of a study, as in study=own_idea")
     folder = Path(config.paths.runs)
-    study = read_registered(folder, config.study)
-    if not study.is_complete and config.published is None:
-        record_look(folder, study.name, len(study.finished))
-    show_or_pack(document(study), [*study.finished, *named_runs(study)], "dev", config, output)
-    return study
+    study = read(folder, config.study)
+    if config.published is None:
+        study.record_look()
+    show(replace(document(study), evidence=Evidence(study.shown, "dev")), output)
+    if config.wandb:
+        from aiayn.reports.wandb_summaries import update_summaries  # imports wandb
+
+        summaries = of_study(study)
+        compared = [run for row in study.compared_rows for run in study.runs_of(row)]
+        update_summaries(summaries, others=len(compared) - len(summaries))
+
+
+def of_study(study: RegisteredStudy) -> dict[Path, Summary]:
+    """The summaries of a study's runs in the analysis beside its base, by run directory.
+
+    Before its end there are none, unless the plan allows looks. A verdict is due for a row if all planned runs of it
+    and of base are in.
+    """
+    base, found = study.registration.plan.base, dict[Path, Summary]()
+    if not allows_look(study):
+        return found
+    missing = {each.row for each in study.planned if each.run is None}
+    for row in study.compared_rows:
+        effects = effects_between(study.measured, row, base)
+        runs = study.runs_of(row)
+        if effects is not None:
+            summary = beside(effects, runs, study.runs_of(base)).summary(is_whole=not {row, base} & missing)
+            found |= {run.path: summary for run in runs}
+    return found
 
 
 def document(study: RegisteredStudy) -> Document:

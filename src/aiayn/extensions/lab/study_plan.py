@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.costs.plan import Plan
+from aiayn.extensions.lab.power import Budget, ClaimPower, budget_grid, power_grid
+from aiayn.extensions.lab.registrations import HASH_DIGITS, StudyPlan, read_registration, registration_file
 from aiayn.reports.formats import console, print_grid, print_json, print_text
 from aiayn.reports.plan import plain_totals, print_costs
-from aiayn.reports.power import Budget, ClaimPower, budget_grid, power_grid
-from aiayn.runs.registrations import HASH_DIGITS, StudyPlan, read_registration, registration_file
 from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
 

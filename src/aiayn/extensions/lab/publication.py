@@ -23,18 +23,18 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.evaluation.significance import perplexities, sentence_columns
-from aiayn.reports.formats import Document, documents_collected, markdown, show
-from aiayn.reports.reported_runs import ReportedRun, finished_run
-from aiayn.runs.evaluations import Evaluation
-from aiayn.runs.public import check_public_text, public_config, public_record
-from aiayn.runs.record import json_text, read_record
-from aiayn.runs.registrations import (
+from aiayn.extensions.lab.registrations import (
     FOLDER,
     leading_studies,
     read_registration,
     registered_names,
     registration_files,
 )
+from aiayn.reports.formats import documents_collected, markdown
+from aiayn.reports.reported_runs import ReportedRun, finished_run
+from aiayn.runs.evaluations import Evaluation
+from aiayn.runs.public import check_public_text, public_config, public_record
+from aiayn.runs.record import json_text, read_record
 from aiayn.runs.search import name_below, run_directories
 from aiayn.system import files
 from aiayn.system.documents import parse_json, read_json
@@ -68,16 +68,6 @@ DIGITS = 5
 """Digits after the point of a sentence's likelihood: more than its precision in float32."""
 
 
-def show_or_pack(
-    document: Document, runs: Sequence[ReportedRun], split: str, config: ReportConfig, output: Path | None
-) -> None:
-    """Print a report, write it to `output`, or with `config.publish` pack the data of its runs; see `pack`."""
-    if config.publish is None:
-        show(document, output)
-    else:
-        pack(runs, split, below=Path(config.paths.runs), folder=Path(config.publish))
-
-
 def publish(config: ReportConfig, report: Callable[[ReportConfig], None]) -> None:
     """Pack the runs of a report, write its page from the packed ones, and print the page's path.
 
@@ -100,9 +90,12 @@ def publish(config: ReportConfig, report: Callable[[ReportConfig], None]) -> Non
         partial = tempfile.TemporaryDirectory(dir=folder.parent, prefix=prefix, suffix=".partial")
     with partial as place:
         made = Path(place).absolute()
-        config.publish = str(made)
         try:
-            report(config)
+            with documents_collected() as documents:
+                report(config)
+            evidence = documents[0].evidence
+            assert evidence is not None, "publish= is for reports that have it"
+            pack(evidence.runs, evidence.split, below=below, folder=made)
         except UserError as error:
             raise UserError(str(error).replace(str(made), str(folder))) from None
         config.publish, config.published, config.wandb = None, str(made), False

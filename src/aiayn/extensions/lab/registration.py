@@ -23,23 +23,12 @@ from aiayn.config.difference import SWEPT_VARIABLE
 from aiayn.config.freeze import plain
 from aiayn.config.identity import run_settings
 from aiayn.config.store import SWEEPS
-from aiayn.config.sweep_schema import Stage
 from aiayn.config.third_parties import trial_reason
 from aiayn.costs.plan import Plan, plan_run
 from aiayn.errors import UserError
-from aiayn.paper.claims import load_claims
-from aiayn.paper.tables import load_table3
-from aiayn.reports.comparability import PREFIX as TABLE3
-from aiayn.reports.comparability import RowSettings, row_setting_differences
-from aiayn.reports.judgement import FEWEST_SEEDS
-from aiayn.reports.power import POWER_FROM, Evidence, budgets, claim_powers
-from aiayn.reports.registered import ANALYSIS, read_registered, study_rules
-from aiayn.reports.study_plan import StudyCosts, StudyPlanView, frozen_remark
-from aiayn.runs.directory import RunDirectory
-from aiayn.runs.provenance import code_version
-from aiayn.runs.public import public_command
-from aiayn.runs.record import utc_now
-from aiayn.runs.registrations import (
+from aiayn.extensions.lab.power import POWER_FROM, Evidence, budgets, claim_powers
+from aiayn.extensions.lab.registered import ANALYSIS, read_registered, study_rules
+from aiayn.extensions.lab.registrations import (
     HASH_DIGITS,
     NAME,
     PlannedRow,
@@ -50,8 +39,19 @@ from aiayn.runs.registrations import (
     registered_names,
     registration_file,
 )
+from aiayn.extensions.lab.schema import Stage
+from aiayn.extensions.lab.study import PREFIX, Study, read_study
+from aiayn.extensions.lab.study_plan import StudyCosts, StudyPlanView, frozen_remark
+from aiayn.paper.claims import load_claims
+from aiayn.paper.tables import load_table3
+from aiayn.reports.comparability import PREFIX as TABLE3
+from aiayn.reports.comparability import RowSettings, row_setting_differences
+from aiayn.reports.judgement import FEWEST_SEEDS
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.provenance import code_version
+from aiayn.runs.public import public_command
+from aiayn.runs.record import utc_now
 from aiayn.sweep.jobs import JOBS, checked
-from aiayn.sweep.study import PREFIX, Study, read_study
 from aiayn.sweep.words import folder_words
 from aiayn.system import files
 

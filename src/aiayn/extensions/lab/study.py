@@ -7,11 +7,11 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from aiayn.config.sweep_schema import RegisteredConfig, Stage
 from aiayn.config.values import Count, Positive, Seed, check_value, check_values
 from aiayn.errors import UserError
+from aiayn.extensions.lab.registrations import Floor, StudyTerms
+from aiayn.extensions.lab.schema import RegisteredConfig, Stage
 from aiayn.paper.claims import Claim, Metric, load_claims, read_claim
-from aiayn.runs.registrations import Floor, StudyTerms
 
 OTHERS = "others"
 """Stands for the rows whose seeds are not stated."""
@@ -62,6 +62,11 @@ def read_study(sweeper: DictConfig) -> Study:
         claims=_claims(settings, rows),
         terms=_terms(settings),
     )
+
+
+def job_count(sweeper: DictConfig) -> int:
+    """The number of jobs of a study."""
+    return len(read_study(sweeper).jobs)
 
 
 def _terms(settings: RegisteredConfig) -> StudyTerms:

@@ -13,9 +13,7 @@ import pytest
 from aiayn.config.identity import flatten
 from aiayn.errors import UserError
 from aiayn.evaluation.decisions import Noise
-from aiayn.paper.claims import Metric, load_claims
-from aiayn.runs.provenance import Code
-from aiayn.runs.registrations import (
+from aiayn.extensions.lab.registrations import (
     Floor,
     PlannedRow,
     Registration,
@@ -28,6 +26,8 @@ from aiayn.runs.registrations import (
     record_look,
     registration_file,
 )
+from aiayn.paper.claims import Metric, load_claims
+from aiayn.runs.provenance import Code
 
 PLAN = StudyPlan(
     base="base",

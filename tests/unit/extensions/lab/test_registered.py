@@ -16,17 +16,17 @@ from omegaconf import OmegaConf
 from aiayn.commands.front_end import main
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
+from aiayn.extensions.lab.deviations import Kind, deviations_of, plan_remarks
+from aiayn.extensions.lab.hypotheses import document as hypotheses_document
+from aiayn.extensions.lab.power import Evidence
+from aiayn.extensions.lab.registered import ANALYSIS, LAST_OF_RULES, RegisteredStudy, read_registered, registration_of
+from aiayn.extensions.lab.registrations import StudyTerms, read_registration, record_look, registration_file
 from aiayn.reports.comparison import compare
 from aiayn.reports.comparison_grids import document
-from aiayn.reports.deviations import Kind, deviations_of, plan_remarks
-from aiayn.reports.hypotheses import document as hypotheses_document
-from aiayn.reports.power import Evidence
-from aiayn.reports.registered import ANALYSIS, LAST_OF_RULES, RegisteredStudy, read_registered, registration_of
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.ledger import pilots_left_out
 from aiayn.runs.provenance import Code
 from aiayn.runs.record import Status, read_record
-from aiayn.runs.registrations import StudyTerms, read_registration, record_look, registration_file
 
 MakeRun = Callable[..., Path]
 

@@ -9,6 +9,13 @@ from typing import Any, TypeVar
 
 from aiayn.errors import UserError
 from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, LEVEL, STEP_LEVEL
+from aiayn.extensions.lab.registrations import (
+    Registration,
+    StudyTerms,
+    read_registration,
+    registered_names,
+    registration_file,
+)
 from aiayn.paper.claims import SHARE, Claim, Metric, read_claim
 from aiayn.reports.comparability import PREFIX
 from aiayn.reports.endpoints import PROJECTED, VALIDATIONS, at, endpoint_weights, projection_weights
@@ -26,13 +33,6 @@ from aiayn.reports.reported_runs import FINGERPRINT_DIGITS, ReportedRun, finishe
 from aiayn.reports.verdicts import CUT, POWER_CONFIDENCE, UNDER_POWERED
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry
-from aiayn.runs.registrations import (
-    Registration,
-    StudyTerms,
-    read_registration,
-    registered_names,
-    registration_file,
-)
 from aiayn.system import files
 
 Value = TypeVar("Value", bound=Hashable)
@@ -135,6 +135,11 @@ class RegisteredStudy:
             return None
         code = self.registration.code
         return LAST_OF_RULES.get(rules if isinstance(rules, int) else 0, code.commit or code.text)
+
+    @property
+    def has_other_rules(self) -> bool:
+        """Whether other code than this judges its claims."""
+        return self.last_of_rules is not None
 
     @property
     def rules_remark(self) -> str:

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from aiayn.config.sweep_schema import RegisteredConfig
 from aiayn.errors import UserError
+from aiayn.extensions.lab.registrations import Floor, StudyTerms
+from aiayn.extensions.lab.schema import RegisteredConfig
+from aiayn.extensions.lab.study import Study, read_study
 from aiayn.paper.claims import Metric, load_claims, read_claim
-from aiayn.runs.registrations import Floor, StudyTerms
-from aiayn.sweep.study import Study, read_study
 
 STATED: dict[str, Any] = {
     "stage": "runs",

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from aiayn.extensions.lab.registered import ANALYSIS, PlannedRun, RegisteredStudy, most_frequent
+from aiayn.extensions.lab.registrations import FOLDER, HASH_DIGITS, read_looks
 from aiayn.reports.numbers import counted
-from aiayn.reports.registered import ANALYSIS, PlannedRun, RegisteredStudy, most_frequent
 from aiayn.reports.reported_runs import ReportedRun
 from aiayn.reports.run_facts import hardware_text, package_versions
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry, read_results
 from aiayn.runs.provenance import Origin
-from aiayn.runs.registrations import FOLDER, HASH_DIGITS, read_looks
 from aiayn.system import files
 
 Facts: TypeAlias = Mapping[str, str]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from aiayn.commands.front_end import main
 from aiayn.errors import UserError
-from aiayn.reports import publication
+from aiayn.extensions.lab import publication
 
 MakeRun = Callable[..., Path]
 FLAT = {900: 8.0, 1000: 8.0}

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from measured_rows import DEVIATION, measured_rows
 
-from aiayn.paper.claims import Claim, Metric, read_claim
-from aiayn.reports.judgement import STUDY
-from aiayn.reports.measured import MeasuredRows
-from aiayn.reports.power import (
+from aiayn.extensions.lab.power import (
     Evidence,
     budget_grid,
     budgets,
     claim_powers,
     power_grid,
 )
+from aiayn.paper.claims import Claim, Metric, read_claim
+from aiayn.reports.judgement import STUDY
+from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.verdicts import CUT
 
 SEEDS = {"base": 8, "mine": 5, "other": 5, "large": 5}

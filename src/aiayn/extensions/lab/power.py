@@ -16,6 +16,9 @@ import numpy as np
 from aiayn.errors import UserError
 from aiayn.evaluation.decisions import Conjunction, Design, Hypothesis, Noise
 from aiayn.evaluation.significance import Measured
+from aiayn.extensions.lab.publication import RUNS, unpacked
+from aiayn.extensions.lab.registered import read_registered
+from aiayn.extensions.lab.registrations import FOLDER, StudyPlan, leading_studies, registered_names
 from aiayn.paper.claims import Claim, Comparison, Metric
 from aiayn.reports.claim_grids import DECIMALS
 from aiayn.reports.endpoints import at, endpoint_weights
@@ -23,11 +26,8 @@ from aiayn.reports.grid import Grid
 from aiayn.reports.judgement import FEWEST_SEEDS, Rules, expected_scores, hypothesis, training_failures
 from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.numbers import signed
-from aiayn.reports.publication import RUNS, unpacked
-from aiayn.reports.registered import read_registered
 from aiayn.reports.reported_runs import ReportedRun
 from aiayn.reports.verdicts import CUT, POWER_CONFIDENCE, UNDER_POWERED
-from aiayn.runs.registrations import FOLDER, StudyPlan, leading_studies, registered_names
 from aiayn.system import files
 
 POWER_FROM = "hydra.sweeper.power_from"

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from aiayn.api.configurations import compose, plan
+    from aiayn.api.configurations import compose
     from aiayn.api.records import list_runs
     from aiayn.api.reports import Report, report
     from aiayn.api.run import Run, load
@@ -21,7 +21,6 @@ __all__ = [
     "compose",
     "list_runs",
     "load",
-    "plan",
     "report",
     "train",
     "train_sweep",
@@ -35,7 +34,6 @@ _HOMES = {
     "compose": "aiayn.api.configurations",
     "list_runs": "aiayn.api.records",
     "load": "aiayn.api.run",
-    "plan": "aiayn.api.configurations",
     "report": "aiayn.api.reports",
     "train": "aiayn.api.training",
     "train_sweep": "aiayn.api.training",
@@ -44,12 +42,16 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a function of the Python API."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    """Import a function of the Python API, which may be an extension's."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if not name.startswith("_"):  # imports ask for names of their own
+        registry = import_module("aiayn.registry")
+        if name in registry.added_functions():
+            return registry.named(registry.added_functions()[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """The public names."""
-    return [*__all__, "__version__"]
+    return [*__all__, *import_module("aiayn.registry").added_functions(), "__version__"]

@@ -30,6 +30,9 @@ class Command(NamedTuple):
     """The dataclass of its configuration, `module:name`; the core's are listed in `aiayn.config.store`."""
     after: str = ""
     """The verb that it follows in the list of all."""
+    finish: str = ""
+    """The function of the results of all jobs, of the number of jobs that failed and of all, `module:name`: it prints
+    one table. Without one each job prints its own."""
 
 
 class Report(NamedTuple):
@@ -96,6 +99,10 @@ class Extension:
     models: Mapping[str, Model] = field(default_factory=dict)
     launchers: Mapping[str, Launcher] = field(default_factory=dict)
     sweepers: Mapping[str, Sweeper] = field(default_factory=dict)
+    functions: Mapping[str, str] = field(default_factory=dict)
+    """Functions of the Python API, `module:name`, by the names that they have as `aiayn.<name>`."""
+    plans: str = ""
+    """The module with `plan_run`, `print_costs` and `plain_totals`, which tells the costs of a run before it begins."""
     studies: str = ""
     """The module with what plans of runs say about them: the functions that `aiayn.reports.studies` calls."""
     publications: str = ""
@@ -139,6 +146,16 @@ def added_launchers() -> dict[str, Launcher]:
 def added_sweepers() -> dict[str, Sweeper]:
     """The sweepers of all extensions."""
     return {name: sweeper for each in extensions().values() for name, sweeper in each.sweepers.items()}
+
+
+def added_functions() -> dict[str, str]:
+    """The functions of the Python API of all extensions."""
+    return {name: function for each in extensions().values() for name, function in each.functions.items()}
+
+
+def plans_module() -> Any:
+    """The module that plans costs; None without such an extension."""
+    return next((import_module(each.plans) for each in extensions().values() if each.plans), None)
 
 
 def studies_module() -> Any:

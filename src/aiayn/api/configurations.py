@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 from aiayn.api.words import folder, texts
 from aiayn.commands.composing import typed_configuration
-from aiayn.config.schema import PlanConfig, TrainConfig
-from aiayn.costs.plan import Plan, plan_run
+from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 
 Overrides: TypeAlias = Sequence[str]
@@ -40,21 +39,6 @@ def compose(overrides: Overrides = (), *, config_dir: str | PathLike[str] | None
     config = ComposedConfig(**vars(typed_configuration("train", words, config_dir=own)))
     config.overrides, config.config_dir = tuple(words), own
     return config
-
-
-def plan(overrides: Overrides | TrainConfig = (), *, config_dir: str | PathLike[str] | None = None) -> Plan:
-    """Return the costs of a run before it is started: parameters, operations, memory, seconds, disk.
-
-    Args:
-        overrides: groups and keys of `aiayn plan`, such as "hardware=h100", or a configuration of `compose`.
-        config_dir: as for `compose`, which has stated that of a configuration.
-
-    Raises:
-        UserError: a mistake in the overrides; or the hardware is neither here nor described.
-    """
-    words, own = stated(overrides, config_dir)
-    config: PlanConfig = typed_configuration("plan", words, config_dir=own)
-    return plan_run(config, overrides=words)
 
 
 def stated(overrides: Overrides | TrainConfig, config_dir: str | PathLike[str] | None) -> tuple[Overrides, Path | None]:

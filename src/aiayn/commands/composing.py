@@ -26,6 +26,7 @@ from aiayn.config.computed import check_computed_keys
 from aiayn.config.hydra_versions import allowed, context_of, create, initialized
 from aiayn.config.texts import check_swept_texts
 from aiayn.errors import UserError, error_line
+from aiayn.registry import added_commands
 from aiayn.sweep.jobs import judged, module_of
 from aiayn.sweep.launchers import BASIC, check_no_group, launcher_of, remove_empty
 from aiayn.sweep.words import first_value
@@ -36,8 +37,11 @@ logger = logging.getLogger("aiayn")
 
 T = TypeVar("T")
 
-ONE_DOCUMENT = ("train", "plan")
-"""The verbs whose multiruns end with one table."""
+
+def _has_one_document(verb: str) -> bool:
+    """Whether a multirun of the verb ends with one table."""
+    added = added_commands().get(verb)
+    return verb == "train" or (added is not None and bool(added.finish))
 
 
 def compose_first(verb: str, overrides: Sequence[str]) -> tuple[DictConfig, list[str]]:
@@ -62,7 +66,7 @@ def check_words(verb: str, words: Words) -> DictConfig:
     """
     composed = _composed(verb, words)
     is_multirun = words.multirun or composed.hydra.mode is RunMode.MULTIRUN
-    if is_multirun and words.format is Format.json and verb not in ONE_DOCUMENT:
+    if is_multirun and words.format is Format.json and not _has_one_document(verb):
         raise UserError(f"format=json: the jobs of aiayn {verb} -m would print a document each; run them one by one")
     if words.cfg:
         _judged(verb, words, composed)

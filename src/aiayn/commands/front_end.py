@@ -14,14 +14,14 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aiayn import __version__
 from aiayn.commands.report import REPORTS
 from aiayn.commands.reproduce import TABLES, reproduce
 from aiayn.commands.words import Words, parse_words, unknown_word_remedy
 from aiayn.errors import USER_ERROR, RunFailedError, UserError
-from aiayn.registry import Command, added_commands, with_added
+from aiayn.registry import Command, added_commands, named, with_added
 from aiayn.system import processes
 from aiayn.system.output_format import printed_as
 from aiayn.system.plugins import failure_text
@@ -42,10 +42,6 @@ COMMANDS = with_added(
         "train": Command("prepare the corpus, train, evaluate, write the record", has_json=True),
         "reproduce": Command("run a table's sweep, then print its report", TABLES),
         "prepare": Command("bring a corpus into the cache: tokenizer and token ids", has_json=True),
-        "plan": Command("estimate the cost of training: operations, memory, time, disk", has_json=True),
-        "inspect": Command(
-            "show the layers of a model: shapes, parameters, operations, memory, beside base", has_json=True
-        ),
         "check": Command(
             "test the properties that training and search require of a model, such as causality", has_json=True
         ),
@@ -193,7 +189,9 @@ def _hydra(verb: str, words: Words) -> int:
         elif words.multirun:
             _multirun(verb, words, composed)
         else:
-            _print_plan(verb, [run_single(verb, words.overrides, composed)])
+            result = run_single(verb, words.overrides, composed)
+            if finish := COMMANDS[verb].finish:
+                named(finish)([result], failed=0, jobs=1)
     except (UserError, RunFailedError):
         raise
     except Exception as error:  # of Hydra, or of its launchers and sweepers
@@ -215,7 +213,7 @@ def _multirun(verb: str, words: Words, composed: "DictConfig") -> None:
     from aiayn.sweep.jobs import Jobs
 
     sys.argv = [f"aiayn {verb}", f"+hydra.callbacks.jobs._target_={MULTIRUN_START}", *words.hydra_arguments()]
-    print_error = _print_error_once if verb == "plan" else _print_error  # jobs tend to share it
+    print_error = _print_error_once if COMMANDS[verb].finish else _print_error  # jobs tend to share it
     with Jobs(verb, print_error=print_error) as jobs:
         try:
             with allowed(composed, MULTIRUN_START):
@@ -231,22 +229,12 @@ def _multirun(verb: str, words: Words, composed: "DictConfig") -> None:
         _conclude(verb, jobs)
 
 
-def _print_plan(verb: str, results: Sequence[Any]) -> None:
-    """Print the plans that `aiayn plan` returned."""
-    if verb == "plan" and results:
-        from aiayn.reports.plan import print_plan
-
-        print_plan(results)
-
-
 def _conclude(verb: str, jobs: "Jobs") -> None:
     """Print the results of all jobs, and count the jobs that failed."""
     if jobs.show is not None:
         jobs.show()
-    elif verb == "plan":
-        from aiayn.costs.plan import Plan
-
-        _print_plan(verb, [Plan.read(result) for result in jobs.results])
+    elif finish := COMMANDS[verb].finish:
+        named(finish)(jobs.results, failed=len(jobs.failed), jobs=len(jobs.outcomes))
     elif verb == "train":
         from aiayn.reports.sweep import print_sweep
 
@@ -257,8 +245,6 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
                 for job, each in swept
             ]
         )
-    if verb == "plan" and jobs.failed:  # a mistake, shown above
-        raise UserError(f"{len(jobs.failed)} of {len(jobs.outcomes)} jobs cannot be planned")
     failed = f"{len(jobs.failed)} of {len(jobs.outcomes)}"
     if jobs.are_cut_short:
         why = "a process of the launcher was killed, which ends all jobs"

@@ -12,8 +12,6 @@ from aiayn.system import files
 _OF_THE_CORE: dict[str, type] = {
     "train": schema.TrainConfig,
     "prepare": schema.TrainConfig,
-    "plan": schema.PlanConfig,
-    "inspect": schema.InspectConfig,
     "check": schema.TrainConfig,
     "evaluate": command_schema.EvaluateConfig,
     "average": command_schema.AverageConfig,

@@ -24,7 +24,6 @@ from aiayn.config.freeze import plain
 from aiayn.config.identity import run_settings
 from aiayn.config.store import SWEEPS
 from aiayn.config.third_parties import trial_reason
-from aiayn.costs.plan import Plan, plan_run
 from aiayn.errors import UserError
 from aiayn.extensions.lab.power import POWER_FROM, Evidence, budgets, claim_powers
 from aiayn.extensions.lab.registered import ANALYSIS, read_registered, study_rules
@@ -44,6 +43,7 @@ from aiayn.extensions.lab.study import PREFIX, Study, read_study
 from aiayn.extensions.lab.study_plan import StudyCosts, StudyPlanView, frozen_remark
 from aiayn.paper.claims import load_claims
 from aiayn.paper.tables import load_table3
+from aiayn.registry import plans_module
 from aiayn.reports.comparability import PREFIX as TABLE3
 from aiayn.reports.comparability import RowSettings, row_setting_differences
 from aiayn.reports.judgement import FEWEST_SEEDS
@@ -144,7 +144,7 @@ class ComposedRow:
     """The factors of the scale, by axis."""
     names: Mapping[int, str]
     """Names of its runs below `paths.runs`, by seed."""
-    plan: Plan | None
+    plan: Any
     """The cost of a run, where that is asked for."""
 
     def as_printed(self, row: str) -> RowSettings:
@@ -176,7 +176,7 @@ def compose_row(
             )
         if reason := trial_reason(config.trainer):
             raise UserError(f"{reason}: makes trials, which are in no report; leave it out")
-        plan = plan_run(config, overrides=[*words, *arguments]) if verb == "plan" else None
+        plan = plans_module().plan_run(config, overrides=[*words, *arguments]) if verb == "plan" else None
     except UserError as error:
         raise UserError(f"row {row}: {error}") from None
     names = {}

@@ -3,12 +3,27 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from aiayn.costs.plan import Plan
+from aiayn.errors import UserError
+from aiayn.extensions.costs.plan import Plan, plan_run
 from aiayn.reports.formats import console, print_grid, print_json
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import approximate_time, counted, gibibytes, hours, operations
 from aiayn.reports.sweep import differing_overrides
 from aiayn.system.output_format import Format, output_format
+
+__all__ = ["plan_run"]
+
+
+def print_plans(results: Sequence[Any], failed: int, jobs: int) -> None:
+    """Print the plans of all jobs, which may have come from other processes.
+
+    Raises:
+        UserError: some jobs cannot be planned; each has printed why.
+    """
+    if results:
+        print_plan([each if isinstance(each, Plan) else Plan.read(each) for each in results])
+    if failed:
+        raise UserError(f"{failed} of {jobs} jobs cannot be planned")
 
 
 def print_plan(plans: Sequence[Plan]) -> None:

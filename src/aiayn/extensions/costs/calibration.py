@@ -12,8 +12,8 @@ from torch import Tensor
 
 from aiayn.builders.architecture import architecture_of
 from aiayn.builders.models import device_of
-from aiayn.config.schema import PlanConfig
 from aiayn.errors import UserError
+from aiayn.extensions.costs.schema import PlanConfig
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import AnyArchitecture
 from aiayn.models.construction import create_model

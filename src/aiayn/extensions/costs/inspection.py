@@ -10,10 +10,10 @@ from aiayn.builders.architecture import accumulation, architecture_of, embedding
 from aiayn.builders.preparation import cached_data
 from aiayn.config.model_schema import ModelConfig
 from aiayn.config.schema import TrainConfig
-from aiayn.costs.calibration import SENTENCE_LENGTH
-from aiayn.costs.plan import micro_batch
 from aiayn.data.batches.batching import micro_batches
 from aiayn.data.batches.epoch_plan import plan_epoch
+from aiayn.extensions.costs.calibration import SENTENCE_LENGTH
+from aiayn.extensions.costs.plan import micro_batch
 from aiayn.flat_tokens import FlatTokens, Layout
 from aiayn.models.construction import create_model
 from aiayn.models.layer_tree import Layer, named_shapes, probe_batches, traced

@@ -9,8 +9,8 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from aiayn.config.difference import row_configuration
-from aiayn.config.schema import InspectConfig
-from aiayn.costs.inspection import Inspection, inspect_model
+from aiayn.extensions.costs.inspection import Inspection, inspect_model
+from aiayn.extensions.costs.schema import InspectConfig
 from aiayn.models.cost import BYTES_OF_STATE
 from aiayn.models.layer_tree import Layer
 from aiayn.reports.formats import Document, show

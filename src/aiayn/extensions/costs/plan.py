@@ -15,8 +15,9 @@ from aiayn.config.data_schema import (
     ToyTreesDataConfig,
     TreesDataConfig,
 )
-from aiayn.config.schema import HardwareConfig, PlanConfig, TrainConfig
+from aiayn.config.schema import HardwareConfig, TrainConfig
 from aiayn.errors import UserError
+from aiayn.extensions.costs.schema import PlanConfig
 from aiayn.models.cost import HALF, SINGLE, ValueBytes
 from aiayn.system import processes
 
@@ -156,7 +157,7 @@ def micro_batch(config: TrainConfig, *, devices: int) -> MicroBatch:
 def _seconds_per_step(config: PlanConfig, rows: int, *, flops: float, micro: MicroBatch, devices: int) -> float:
     hardware = config.hardware
     if hardware.calibration_seconds is not None:
-        from aiayn.costs.calibration import seconds_per_step  # imports torch
+        from aiayn.extensions.costs.calibration import seconds_per_step  # imports torch
 
         return seconds_per_step(
             config,

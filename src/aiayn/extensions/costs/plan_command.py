@@ -2,9 +2,9 @@
 
 from hydra.core.hydra_config import HydraConfig
 
-from aiayn.config.schema import PlanConfig
 from aiayn.config.validation import validate
-from aiayn.costs.plan import Plan, plan_run
+from aiayn.extensions.costs.plan import Plan, plan_run
+from aiayn.extensions.costs.schema import PlanConfig
 
 
 def check(config: PlanConfig) -> None:

@@ -1,8 +1,8 @@
 """`aiayn inspect`."""
 
 from aiayn.config.outputs import output_errors, output_file
-from aiayn.config.schema import InspectConfig
 from aiayn.config.validation import validate
+from aiayn.extensions.costs.schema import InspectConfig
 
 
 def check(config: InspectConfig) -> None:
@@ -14,7 +14,7 @@ def check(config: InspectConfig) -> None:
 def main(config: InspectConfig) -> None:
     """Print the layers of the configuration's model, or write them."""
     output = output_file(config.output)
-    from aiayn.reports.inspection import report_inspection  # imports torch
+    from aiayn.extensions.costs.inspection_report import report_inspection  # imports torch
 
     with output_errors(config.output):
         report_inspection(config, output)

@@ -51,7 +51,7 @@ REPORTED = {
 
 SCALES = ("demo", "nano", "small", "paper")
 COLUMNS = "100"
-NOW = re.compile(r"(aiayn report page,|Written) \d{4}-\d\d-\d\d \d\d:\d\d UTC")
+NOW = re.compile(r"(aiayn report page[^,]*,|Written) \d{4}-\d\d-\d\d \d\d:\d\d UTC")
 """When a page was written."""
 
 Outputs = Iterator[tuple[str, str]]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
 
 BARE: list[str] = []
@@ -30,3 +31,24 @@ def test_values_of_a_profile_for_base_alone(words: list[str], profile: str, tmp_
 def test_another_experiment_replaces_the_default(tmp_path: Path) -> None:
     assert compose_command("train", ["experiment=table3/a_h1"]).model.num_heads == 1
     assert compose_command("train", ["experiment=table2/base_en_fr", "fidelity=tensor2tensor_2017"]).identity.hash
+
+
+def test_an_own_folder_of_the_alias_name_is_no_alias(tmp_path: Path) -> None:
+    file = tmp_path / "experiment" / "table3_base" / "mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("# @package _global_\nmodel:\n  dropout: 0.25\n")
+    found = compose_command("train", ["experiment=table3_base/mine", f"hydra.searchpath=['file://{tmp_path}']"])
+    assert (found.identity.experiment, found.model.dropout) == ("table3_base/mine", 0.25)
+
+
+@pytest.mark.parametrize("name", ["experiment/table3_base.yaml", "experiment/table3/base.yaml", "scale/demo.yaml"])
+def test_an_own_file_that_would_not_be_read_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(parents=True)
+    file.write_text("# @package _global_\nmodel:\n  dropout: 0.25\n")
+    assert main(["train", "--config-dir", str(tmp_path), "--cfg", "job"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"aiayn: {file}: is not read, since ")
+    assert said.endswith("; rename it\n")

@@ -104,6 +104,15 @@ def test_the_wheel_holds_the_code_and_every_value(wheel: Path) -> None:
     assert {name.partition("/")[0] for name in files} == {"aiayn", "hydra_plugins", f"aiayn-{__version__}.dist-info"}
 
 
+def test_the_sdist_holds_what_git_tracks_alone(sdist: Path) -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=CHECKOUT, capture_output=True, text=True, check=False).stdout
+    if not listed:
+        pytest.skip("no git here")
+    with tarfile.open(sdist) as archive:
+        places = {name.split("/")[1] for name in archive.getnames()}
+    assert places == {line.partition("/")[0] for line in listed.splitlines()} | {"PKG-INFO"}
+
+
 @pytest.mark.long
 def test_a_wheel_made_from_the_sdist_is_the_same(wheel: Path, unpacked: Path, tmp_path: Path) -> None:
     assert contents(build(unpacked, "wheel", tmp_path)) == contents(wheel)

@@ -27,6 +27,9 @@ PATHS = frozenset(
 )
 """The keys of files and folders."""
 
+RUNS = frozenset(["run", "against", "only.like", "paths.runs", "paths.cache"])
+"""Those of folders alone."""
+
 COMPUTED = re.compile(r"identity\..*|(data|model|tokenizer)\.kind|noun|hydra\..*_target_")
 """Keys that are not stated on the command line."""
 
@@ -112,13 +115,23 @@ class Line:
             return []
         listed = [name for name in choices(hint) if not (in_list and name == "null")]
         if key in PATHS or (self.verb, key) == ("import", "checkpoint"):
-            return [*listed, *file_names(start)] if hint is not None else []
+            return [*listed, *file_names(start, only_folders=key in RUNS)] if hint is not None else []
+        if (kept := self._kept(key)) is not None:
+            return [kept]
         if found := [*(self._names(key) if hint is not None or key.startswith("callbacks.") else ()), *listed]:
             return found
         present = self._node(key)
         if isinstance(present, bool):
             return ["true", "false"]
         return [str(present)] if isinstance(present, int | float | str) else []
+
+    def _kept(self, key: str) -> str | None:
+        """The only value that an argument of a checkpoint callback may have; None where there is a choice."""
+        from aiayn.config.third_parties import KEPT
+
+        _, name, argument = key.split(".") if key.startswith("callbacks.") and key.count(".") == 2 else ("", "", "")
+        value = KEPT.get(name, {}).get(argument)
+        return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
     def _hint(self, key: str) -> Any:
         """The type of a key, by the schema or by the arguments of Lightning and W&B; None if they do not tell."""
@@ -154,6 +167,8 @@ class Line:
 
     def _names(self, key: str) -> Iterable[str]:
         """The values of a key that depend on runs, files, the machine, or other keys; none for other keys."""
+        from omegaconf.errors import OmegaConfBaseException
+
         from aiayn.config import store
 
         try:
@@ -178,13 +193,13 @@ class Line:
                 case ["callbacks", name, "monitor"] if self._node(key) is not None:
                     from omegaconf import OmegaConf
 
-                    from aiayn.config.third_parties import KEPT, monitored_metrics
+                    from aiayn.config.third_parties import BETTER_WHEN, monitored_metrics
 
-                    if "monitor" in (kept := KEPT.get(name, {})):
-                        return [str(kept["monitor"])]
                     data: Any = OmegaConf.to_object(self._composed.data)
-                    return monitored_metrics(self._composed.decoding, data)
-        except UserError:  # a run, or a folder, that cannot be read
+                    mode = self._stated.get(f"callbacks.{name}.mode", str(self._node(f"callbacks.{name}.mode")))
+                    metrics = monitored_metrics(self._composed.decoding, data)
+                    return [metric for metric in metrics if BETTER_WHEN.get(metric, mode) == mode]
+        except (UserError, OmegaConfBaseException):  # a run, or a folder, that cannot be read; a corpus without a path
             return []
         return []
 
@@ -216,7 +231,7 @@ class Line:
         return {str(getattr(record, name, "")) for _, record in found} - {""}
 
 
-def file_names(start: str) -> Iterator[str]:
+def file_names(start: str, *, only_folders: bool = False) -> Iterator[str]:
     """The files and folders whose path begins with a text; a run directory is a whole word, and other folders go on."""
     folder, _, name = start.rpartition("/")
     folder += "/" if "/" in start else ""
@@ -226,5 +241,6 @@ def file_names(start: str) -> Iterator[str]:
     for path in found:
         with suppress(UserError):  # what may not be read is not offered
             goes_on = files.is_dir(path) and not files.is_file(path / "config.yaml")
-            if not path.name.startswith(".") or name.startswith("."):
+            is_offered = files.is_dir(path) or not only_folders
+            if is_offered and (not path.name.startswith(".") or name.startswith(".")):
                 yield f"{folder}{path.name}{'/' if goes_on else ''}"

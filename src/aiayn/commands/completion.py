@@ -55,6 +55,9 @@ GOES_ON = ("=", ".", "/")
 PLAIN = re.compile(r"[\w@%+:./=,\[-]+", re.ASCII)
 """A word that neither a shell nor Hydra reads as anything else; others are not offered."""
 
+VALUE = re.compile(r"[\w@%+:./-]+", re.ASCII)
+"""A value that Hydra reads as one text."""
+
 FLAGS_WITH_VALUES: dict[str, list[str]] = {
     name: settings.get("choices", []) for names, settings in FLAGS.items() for name in names if "action" not in settings
 }
@@ -118,6 +121,11 @@ def _offered(before: Sequence[str], word: str, commands: Mapping[str, Command]) 
         return file_names(word)
     if last in FLAGS_WITH_VALUES:
         return FLAGS_WITH_VALUES[last]
+    flag, sign, value = word.partition("=")
+    if sign and flag in FOLDER_FLAGS:
+        return [f"{flag}={each}" for each in file_names(value)]
+    if sign and flag in FLAGS_WITH_VALUES:
+        return [f"{flag}={each}" for each in FLAGS_WITH_VALUES[flag]]
     if word.startswith("-"):
         return [name for names in FLAGS for name in names] if verb != "reproduce" else ["--help"]
     overrides, folder = _without_flags(rest)
@@ -136,8 +144,11 @@ def _without_flags(words: Sequence[str]) -> tuple[list[str], Path | None]:
     """The overrides, and the folder of --config-dir."""
     overrides, folder = [], None
     for last, word in pairwise(["", *words]):
+        flag, sign, value = word.partition("=")
         if last in FOLDER_FLAGS:
             folder = Path(word).expanduser()
+        elif flag in FOLDER_FLAGS and sign:
+            folder = Path(value).expanduser()
         elif last not in FLAGS_WITH_VALUES and not word.startswith("-"):
             overrides.append(word)
     return overrides, folder
@@ -156,7 +167,7 @@ def _keys_or_values(lines: Sequence[Line], word: str) -> Iterable[str]:
     start = value[: max(value.rfind(","), value.rfind("[")) + 1]  # the values before, of a sweep or a list
     values = line_of(key).values(key, value.removeprefix(start), in_list=start.startswith("["))
     others = re.split(r"[,\[]", start)
-    return [f"{key}={start}{each}" for each in values if each not in others]
+    return [f"{key}={start}{each}" for each in values if each not in others and VALUE.fullmatch(each)]
 
 
 def _up_to_the_next_dot(key: str, typed: int) -> str:

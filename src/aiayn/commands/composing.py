@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf, read_write
 
 from aiayn.commands.mistakes import explain
 from aiayn.commands.words import Words, parse_words
-from aiayn.config import secrets
+from aiayn.config import secrets, store
 from aiayn.config.absolute import check_literal
 from aiayn.config.compose import compose_with_hydra, register, without_hydra
 from aiayn.config.computed import check_computed_keys
@@ -29,7 +29,7 @@ from aiayn.errors import UserError, error_line
 from aiayn.registry import added_commands
 from aiayn.sweep.jobs import judged, module_of
 from aiayn.sweep.launchers import BASIC, check_no_group, launcher_of, remove_empty
-from aiayn.sweep.words import first_value
+from aiayn.sweep.words import first_value, further_folders
 from aiayn.system.output_format import Format
 from aiayn.system.plugins import failures_named
 
@@ -196,6 +196,7 @@ def folder_flags(config_dir: Path | None) -> list[str]:
 
 def _composed(verb: str, words: Words) -> DictConfig:
     secrets.check_words(words.overrides)
+    _check_options(verb, words.overrides)
     composed, swept = compose_first(verb, words.overrides)
     secrets.check_composed(composed)
     _answered(verb, words.overrides, composed, lambda found: check_computed_keys(found, verb, words.overrides))
@@ -204,6 +205,20 @@ def _composed(verb: str, words: Words) -> DictConfig:
         remedy = "as one value write it in brackets or quotes"
         raise UserError(f"{swept[0]}: several values need -m, or aiayn.train_sweep in Python; {remedy}")
     return composed
+
+
+def _check_options(verb: str, overrides: Sequence[str]) -> None:
+    """Refuse an experiment or a scale that is none, and values for an experiment that does not have them.
+
+    Hydra names an expression that refers to the one, and takes the other for no values.
+    """
+    for word in overrides:
+        key, _, value = word.partition("=")
+        if key.lstrip("~") in ("experiment", "scale") and (key.startswith("~") or value.startswith(("null", "["))):
+            raise UserError(f"{word}: state one {key.lstrip('~')}; aiayn {verb} --help lists them")
+        known = store.options(key, folders=further_folders(overrides)) if key == "fidelity_for" else [value]
+        if value not in known and "," not in value:
+            raise UserError(f"{word}: no such option; choose from {', '.join(known)}")
 
 
 def _judged(verb: str, words: Words, composed: DictConfig) -> Any:

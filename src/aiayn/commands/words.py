@@ -135,7 +135,23 @@ def _folder(stated: str) -> Path:
     if not files.is_dir(folder, key="--config-dir"):
         raise UserError(f"--config-dir {folder}: no such folder; correct the path")
     files.listed(folder)  # refuses a folder that cannot be read, of which Hydra says nothing
+    check_own_values(folder)
     return folder
+
+
+def check_own_values(folder: Path) -> None:
+    """Refuse a file of the user's own that Hydra would not read, since one of the same name is found before it."""
+    from aiayn.config.store import ALIASES, conf_directory
+
+    conf = conf_directory()
+    for known in sorted(conf.rglob("*.yaml")):
+        own = folder / known.relative_to(conf)
+        if files.is_file(own) and files.read_text(own) != files.read_text(known):
+            raise UserError(f"{own}: is not read, since {known} is found before it; rename it")
+    for alias, name in ALIASES.items():
+        own = folder / "experiment" / f"{alias}.yaml"
+        if files.is_file(own):
+            raise UserError(f"{own}: is not read, since {alias} is another name of {name}; rename it")
 
 
 def refuse_ignored(verb: str, overrides: Iterable[str]) -> None:

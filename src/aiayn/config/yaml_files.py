@@ -51,9 +51,9 @@ class NamedFiles(FileConfigSource):
 
 
 def _without_alias(path: str) -> str:
-    """The path, below `experiment` or `fidelity_for`, of the experiment itself."""
+    """The path of the experiment itself, or of the values that a profile has for it alone."""
     group, *names = path.split("/")
-    if group in ("experiment", "fidelity_for") and names:
+    if len(names) == {"experiment": 1, "fidelity_for": 2}.get(group):
         names[0] = ALIASES.get(names[0], names[0])
     return "/".join([group, *names])
 

@@ -198,7 +198,7 @@ def test_a_replay_that_was_cut_goes_on(record: Path, say: Say, tmp_path: Path) -
 
 
 REFUSALS: dict[str, tuple[tuple[str, ...], str]] = {
-    "nothing to do": ((), "state one of record="),
+    "nothing to do": ((), "record has no value: state it"),
     "the folder of the record": (("output=theirs",), "holds the record itself"),
     "no such record": (("record=nowhere",), "nowhere: nothing is there; name a file run.json"),
 }

@@ -12,8 +12,9 @@ from aiayn.inference.sentence_attention import AttentionReader, Line
 from aiayn.inference.translation import Translator
 from aiayn.models.matmul import packed
 from aiayn.models.transformer import Transformer
-from aiayn.runs.attention_maps import AttendedSentence, transformer_of
+from aiayn.runs.attention_maps import AttendedSentence
 from aiayn.runs.directory import RunDirectory
+from aiayn.runs.model_settings import transformer_of
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from aiayn.config.freeze import load_config
-from aiayn.config.model_schema import TransformerConfig
 from aiayn.errors import UserError
-from aiayn.runs.directory import RunDirectory
 from aiayn.system import files
 from aiayn.system.documents import read_json
 
@@ -73,14 +70,6 @@ class AttentionMaps:
     units: str
     """words or tokens."""
     sentences: list[AttendedSentence]
-
-
-def transformer_of(run: RunDirectory) -> TransformerConfig:
-    """The settings of a run's Transformer; UserError for another model."""
-    model = load_config(run.config).model
-    if not isinstance(model, TransformerConfig):
-        raise UserError(f"run={run.path}: model.kind={model.kind} has no heads to draw; name a Transformer's run")
-    return model
 
 
 def write_attention_maps(path: Path, maps: AttentionMaps) -> None:

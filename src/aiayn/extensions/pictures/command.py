@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from aiayn.config.outputs import output_folder
 from aiayn.errors import UserError
 from aiayn.extensions.pictures.schema import AttentionConfig, AttentionKind
-from aiayn.runs.attention_maps import transformer_of
 from aiayn.runs.directory import open_run
+from aiayn.runs.model_settings import transformer_of
 from aiayn.system.extras import require
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.reports.budgets import budgets_text
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare, sort_key
-from aiayn.reports.formats import Document, show
+from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import effect_text, mean_of, two_decimals, with_deviation
-from aiayn.reports.reported_runs import Evidence
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 
 UNSEEN = " *"

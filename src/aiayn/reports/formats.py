@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.box import SIMPLE
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -21,11 +21,13 @@ from rich.text import Text
 from aiayn.errors import shown
 from aiayn.reports.fitting import Fitted, fitted
 from aiayn.reports.grid import Grid
-from aiayn.reports.reported_runs import Evidence
 from aiayn.runs.record import json_text
 from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
 from aiayn.system.progress import mark_printed
+
+if TYPE_CHECKING:  # imports numpy
+    from aiayn.reports.reported_runs import ReportedRun
 
 WIDTH_OF_A_FILE = 200
 """Columns if standard output is no terminal."""
@@ -53,6 +55,14 @@ LATEX_LETTER = "[À-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿ]"
 
 SIDEWAYS_FROM = 12
 """Columns from which a LaTeX table is rotated."""
+
+
+class Evidence(NamedTuple):
+    """The runs that a report was computed from."""
+
+    runs: "Sequence[ReportedRun]"
+    split: str
+    """The split that it is about."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import run_settings
@@ -106,14 +106,6 @@ class ReportedRun:
         )
         state = {"run": str(self.path), "state": self.entry.state.value}
         return state | {name: getattr(self.record, name) for name in names} | asdict(self.record.origin)
-
-
-class Evidence(NamedTuple):
-    """The runs that a report was computed from."""
-
-    runs: Sequence[ReportedRun]
-    split: str
-    """The split that it is about."""
 
 
 def finished_run(path: Path) -> ReportedRun | None:

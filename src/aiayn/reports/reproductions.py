@@ -20,10 +20,10 @@ from aiayn.reports.comparability import (
     setting_differences,
     tested_differences,
 )
-from aiayn.reports.formats import Document, show
+from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, effect_text, mean_text, two_decimals
-from aiayn.reports.reported_runs import Evidence, ReportedRun, choose, readable_runs, runs_of
+from aiayn.reports.reported_runs import ReportedRun, choose, readable_runs, runs_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.runs.ledger import read_results
 

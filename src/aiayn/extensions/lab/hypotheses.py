@@ -17,10 +17,9 @@ from aiayn.reports.beside_base import Summary, beside, effects_between
 from aiayn.reports.budgets import budget_remarks
 from aiayn.reports.claim_grids import DECIMALS, RULE_REMARKS, claim_grids, untested_remarks
 from aiayn.reports.code_versions import code_versions, version_remarks
-from aiayn.reports.formats import Document, show
+from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, decimals_for, with_deviation
-from aiayn.reports.reported_runs import Evidence
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.public import public_command

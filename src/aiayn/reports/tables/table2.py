@@ -26,10 +26,10 @@ from aiayn.reports.comparability import (
     tested_differences,
 )
 from aiayn.reports.cost import CostOfRun, cost_grids
-from aiayn.reports.formats import Document, show
+from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_of, mean_text, operations, two_decimals
-from aiayn.reports.reported_runs import Evidence, ReportedRun, choose, readable_runs, runs_of
+from aiayn.reports.reported_runs import ReportedRun, choose, readable_runs, runs_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.tables.table2_claims import (
     JudgedTable2Claim,

@@ -9,9 +9,8 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.matrix import TITLES
 from aiayn.paper.tables import SETTINGS, in_symbols, load_table3
 from aiayn.reports.claim_grids import RULE_REMARKS, claim_grids, pooled_remarks, untested_remarks
-from aiayn.reports.formats import Document, show
+from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
-from aiayn.reports.reported_runs import Evidence
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.tables.table3_results import SEPARATION, Agreement, Report, read_table3, record_look_at
 from aiayn.reports.tables.table3_rows import (

@@ -46,12 +46,15 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if not name.startswith("_"):  # imports ask for names of their own
-        registry = import_module("aiayn.registry")
-        if name in registry.added_functions():
-            return registry.named(registry.added_functions()[name])
+        from aiayn.registry import added_functions, named
+
+        if name in added_functions():
+            return named(added_functions()[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """The public names."""
-    return [*__all__, *import_module("aiayn.registry").added_functions(), "__version__"]
+    from aiayn.registry import added_functions
+
+    return [*__all__, *added_functions(), "__version__"]

@@ -4,7 +4,7 @@ An extension is a folder of `aiayn.extensions`, whose module `extension` holds `
 imports nothing else of it by name: the tables name modules, functions and classes as `module:name`, imported when used.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -42,9 +42,9 @@ class Report(NamedTuple):
     """The function of the configuration and of the output's path or None, `module:name`."""
     keys: tuple[str, ...] = ()
     chooses_by: tuple[str, ...] = ()
-    """Keys below `only`."""
+    """The keys below `only` that the report takes."""
     writes: tuple[str, ...] = (".md",)
-    """Suffixes of `output`."""
+    """The suffixes that `output` may have."""
 
 
 class Launcher(NamedTuple):
@@ -90,6 +90,17 @@ class Model(NamedTuple):
     """The class, of these arguments and `vocabulary_size`."""
 
 
+class Plans(NamedTuple):
+    """What tells the costs of a run before it begins; each is a function, `module:name`."""
+
+    plan_run: str
+    """Of the configuration and the `overrides`: the plan of a run."""
+    print_costs: str
+    """Prints a table of plans: of the plans, the words of each line, and how often each plan counts."""
+    plain_totals: str
+    """Of plans: their sums as plain data."""
+
+
 @dataclass(frozen=True)
 class Extension:
     """What one folder adds."""
@@ -101,8 +112,7 @@ class Extension:
     sweepers: Mapping[str, Sweeper] = field(default_factory=dict)
     functions: Mapping[str, str] = field(default_factory=dict)
     """Functions of the Python API, `module:name`, by the names that they have as `aiayn.<name>`."""
-    plans: str = ""
-    """The module with `plan_run`, `print_costs` and `plain_totals`, which tells the costs of a run before it begins."""
+    plans: Plans | None = None
     studies: str = ""
     """The module with what plans of runs say about them: the functions that `aiayn.reports.studies` calls."""
     publications: str = ""
@@ -113,7 +123,7 @@ class Extension:
     values: tuple[str, ...] = ()
     """Its files and folders below conf/, which go when it is deleted."""
     sweeps: tuple[str, ...] = ()
-    """Its files in sweeps/, likewise."""
+    """Its files in sweeps/, which go too."""
 
 
 @cache
@@ -153,19 +163,23 @@ def added_functions() -> dict[str, str]:
     return {name: function for each in extensions().values() for name, function in each.functions.items()}
 
 
-def plans_module() -> Any:
-    """The module that plans costs; None without such an extension."""
-    return next((import_module(each.plans) for each in extensions().values() if each.plans), None)
+def plans() -> Plans:
+    """The functions that plan costs; only a command of the same extension asks for them."""
+    return next(each.plans for each in extensions().values() if each.plans)
 
 
 def studies_module() -> Any:
     """The module that knows the plans of runs; None without such an extension."""
-    return next((import_module(each.studies) for each in extensions().values() if each.studies), None)
+    return _first_module(each.studies for each in extensions().values())
 
 
 def publications_module() -> Any:
     """The module that publishes reports; None without such an extension."""
-    return next((import_module(each.publications) for each in extensions().values() if each.publications), None)
+    return _first_module(each.publications for each in extensions().values())
+
+
+def _first_module(names: Iterable[str]) -> Any:
+    return next((import_module(name) for name in names if name), None)
 
 
 def run_elsewhere(name: str) -> str | None:

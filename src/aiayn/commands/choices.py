@@ -28,7 +28,7 @@ PATHS = frozenset(
 """The keys of files and folders."""
 
 RUNS = frozenset(["run", "against", "only.like", "paths.runs", "paths.cache"])
-"""Those of folders alone."""
+"""The keys of folders alone."""
 
 COMPUTED = re.compile(r"identity\..*|(data|model|tokenizer)\.kind|noun|hydra\..*_target_")
 """Keys that are not stated on the command line."""
@@ -181,7 +181,7 @@ class Line:
                     from aiayn.registry import studies_module
 
                     known = studies_module()
-                    return [] if known is None else known.names(self._runs)
+                    return [] if known is None else known.study_names(self._runs)
                 case ["profiles"]:
                     return store.options("fidelity")
                 case ["device"]:

@@ -25,7 +25,7 @@ _OF_THE_CORE: dict[str, type] = {
 }
 
 COMMANDS = with_added(_OF_THE_CORE, {verb: named(command.schema) for verb, command in added_commands().items()})
-"""By verb."""
+"""The schema of each command, by verb."""
 
 ALIASES = {"table3_base": "table3/base"}
 """Names of experiments without a slash: Hydra 1.4 lets no word replace a default that has one."""

@@ -27,4 +27,4 @@ LAUNCHERS: dict[str, type] = {
 """The options of hydra/launcher beside Hydra's own, basic; conf/hydra/<option>_launcher.yaml holds the values."""
 
 SWEEPERS: dict[str, type] = {name: named(sweeper.schema) for name, sweeper in added_sweepers().items()}
-"""The options of hydra/sweeper beside Hydra's own, basic."""
+"""The options of hydra/sweeper besides Hydra's own, basic."""

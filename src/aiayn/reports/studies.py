@@ -11,15 +11,15 @@ from aiayn.reports.reported_runs import ReportedRun
 
 
 class PlannedRun(Protocol):
-    """A run of a plan."""
+    """A run that a plan states."""
 
     @property
     def name(self) -> str:
-        """Its name below `paths.runs`."""
+        """The name of the run below `paths.runs`."""
 
     @property
     def run(self) -> ReportedRun | None:
-        """None unless it has finished as planned."""
+        """The run; None unless it has finished as planned."""
 
 
 class Study(Protocol):
@@ -27,11 +27,11 @@ class Study(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the plan."""
+        """The name of the plan."""
 
     @property
     def planned(self) -> Sequence[PlannedRun]:
-        """All its runs."""
+        """All runs of the plan."""
 
     @property
     def shown(self) -> Sequence[ReportedRun]:
@@ -39,7 +39,7 @@ class Study(Protocol):
 
     @property
     def claims(self) -> Sequence[JudgedClaim]:
-        """Its claims, judged by the plan."""
+        """The claims of the plan, judged by its rules."""
 
     @property
     def has_other_rules(self) -> bool:
@@ -51,7 +51,7 @@ class Study(Protocol):
 
     @property
     def remarks(self) -> Sequence[str]:
-        """The plan, and the deviations from it."""
+        """Remarks on the plan and on each deviation from it."""
 
     def is_in_table3(self, name: str, experiment: str) -> bool:
         """Whether a run is a planned one of a row of Table 3."""
@@ -65,7 +65,7 @@ def read_study(runs: Path, name: str) -> Study:
     known = studies_module()
     if known is None:
         raise UserError(f"study={name}: this installation has no pre-registered studies; leave it out")
-    found: Study = known.read(runs, name)
+    found: Study = known.read_study(runs, name)
     return found
 
 
@@ -84,10 +84,10 @@ def are_planned_together(first: Path, second: Path) -> bool:
 def closed_runs(runs: Path) -> Mapping[str, str]:
     """The names of runs whose results are not looked at yet, each with its study."""
     known = studies_module()
-    return {} if known is None else known.closed(runs)
+    return {} if known is None else known.closed_runs(runs)
 
 
 def runs_without_looks(runs: Path) -> Collection[str]:
     """The names of runs whose plan allows no look before all are in."""
     known = studies_module()
-    return () if known is None else known.without_looks(runs)
+    return () if known is None else known.runs_without_looks(runs)

@@ -1,6 +1,6 @@
 """What this folder adds."""
 
-from aiayn.registry import Command, Extension
+from aiayn.registry import Command, Extension, Plans
 
 EXTENSION = Extension(
     commands={
@@ -21,6 +21,10 @@ EXTENSION = Extension(
         ),
     },
     functions={"plan": "aiayn.extensions.costs.api:plan"},
-    plans="aiayn.extensions.costs.plan_report",
+    plans=Plans(
+        plan_run="aiayn.extensions.costs.plan:plan_run",
+        print_costs="aiayn.extensions.costs.plan_report:print_costs",
+        plain_totals="aiayn.extensions.costs.plan_report:plain_totals",
+    ),
     values=("plan.yaml", "inspect.yaml", "hydra/help/plan.yaml", "hydra/help/inspect.yaml"),
 )

@@ -4,14 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from aiayn.errors import UserError
-from aiayn.extensions.costs.plan import Plan, plan_run
+from aiayn.extensions.costs.plan import Plan
 from aiayn.reports.formats import console, print_grid, print_json
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import approximate_time, counted, gibibytes, hours, operations
 from aiayn.reports.sweep import differing_overrides
 from aiayn.system.output_format import Format, output_format
-
-__all__ = ["plan_run"]
 
 
 def print_plans(results: Sequence[Any], failed: int, jobs: int) -> None:

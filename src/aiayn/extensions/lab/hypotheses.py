@@ -9,7 +9,7 @@ from typing import Any
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
 from aiayn.extensions.lab.deviations import Deviation, Kind, deviations_of
-from aiayn.extensions.lab.planned import allows_look, read
+from aiayn.extensions.lab.planned import allows_look, read_study
 from aiayn.extensions.lab.registered import RegisteredStudy, seeds_in
 from aiayn.extensions.lab.registrations import FOLDER, StudyTerms, read_looks
 from aiayn.paper.claims import Metric
@@ -33,7 +33,7 @@ def report_hypotheses(config: ReportConfig, output: Path | None) -> None:
     if config.study is None:
         raise UserError("study has no value: state the name of a study, as in study=own_idea")
     folder = Path(config.paths.runs)
-    study = read(folder, config.study)
+    study = read_study(folder, config.study)
     if config.published is None:
         study.record_look()
     show(replace(document(study), evidence=Evidence(study.shown, "dev")), output)

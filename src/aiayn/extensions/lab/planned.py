@@ -1,5 +1,6 @@
 """Plans of runs, as the core's reports ask for them: see `aiayn.reports.studies`."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,7 +8,6 @@ from aiayn.extensions.lab.deviations import named_runs, plan_remarks
 from aiayn.extensions.lab.registered import RegisteredStudy, read_registered, registration_of
 from aiayn.extensions.lab.registrations import (
     FOLDER,
-    pilots_of_studies,
     read_registration,
     record_look,
     registered_names,
@@ -15,8 +15,6 @@ from aiayn.extensions.lab.registrations import (
 from aiayn.reports.reported_runs import ReportedRun
 from aiayn.runs.search import name_below
 from aiayn.system import files
-
-__all__ = ["pilots_of_studies"]
 
 
 class PlannedStudy(RegisteredStudy):
@@ -38,12 +36,12 @@ class PlannedStudy(RegisteredStudy):
             record_look(self.folder, self.name, len(self.finished))
 
 
-def names(runs: Path) -> list[str]:
+def study_names(runs: Path) -> list[str]:
     """The studies with a frozen plan."""
     return registered_names(runs)
 
 
-def read(runs: Path, name: str) -> PlannedStudy:
+def read_study(runs: Path, name: str) -> PlannedStudy:
     """The study of a frozen plan; UserError if there is none, or a file is damaged."""
     return PlannedStudy(**vars(read_registered(runs, name)))
 
@@ -63,7 +61,7 @@ def are_planned_together(first: Path, second: Path) -> bool:
     return any(pair <= read_registration(folder, study).plan.runs.keys() for study in registered_names(folder))
 
 
-def closed(runs: Path) -> dict[str, str]:
+def closed_runs(runs: Path) -> dict[str, str]:
     """The runs of unfinished studies whose plan allows no looks, with the first study that plans each."""
     found: dict[str, str] = {}
     opened = set[str]()
@@ -77,7 +75,7 @@ def closed(runs: Path) -> dict[str, str]:
     return found
 
 
-def without_looks(runs: Path) -> set[str]:
+def runs_without_looks(runs: Path) -> set[str]:
     """The runs whose plan allows no look before all are in; the first study that plans a run counts."""
     found, seen = set[str](), set[str]()
     for name in registered_names(runs):
@@ -90,3 +88,13 @@ def without_looks(runs: Path) -> set[str]:
 def allows_look(study: RegisteredStudy) -> bool:
     """Whether a look is no deviation: all runs of a study are in, or its plan allows looks."""
     return study.is_complete or study.registration.plan.looks
+
+
+def pilots_of_studies(runs: Path) -> dict[str, set[str]]:
+    """The names of the pilots below `paths.runs`, by study: see `StudyPlan.pilots`, and those in files `*.pilots`."""
+    found = defaultdict[str, set[str]](set)
+    for name in registered_names(runs):
+        found[name].update(read_registration(runs, name).plan.pilots)
+    for path in files.listed(runs / FOLDER, "*.pilots"):
+        found[path.stem].update(filter(None, files.read_text(path).splitlines()))
+    return found

@@ -25,6 +25,7 @@ from aiayn.config.identity import run_settings
 from aiayn.config.store import SWEEPS
 from aiayn.config.third_parties import trial_reason
 from aiayn.errors import UserError
+from aiayn.extensions.lab.planned import pilots_of_studies
 from aiayn.extensions.lab.power import POWER_FROM, Evidence, budgets, claim_powers
 from aiayn.extensions.lab.registered import ANALYSIS, read_registered, study_rules
 from aiayn.extensions.lab.registrations import (
@@ -33,7 +34,6 @@ from aiayn.extensions.lab.registrations import (
     PlannedRow,
     Registration,
     StudyPlan,
-    pilots_of_studies,
     read_registration,
     registered_names,
     registration_file,
@@ -43,7 +43,7 @@ from aiayn.extensions.lab.study import PREFIX, Study, read_study
 from aiayn.extensions.lab.study_plan import StudyCosts, StudyPlanView, frozen_remark
 from aiayn.paper.claims import load_claims
 from aiayn.paper.tables import load_table3
-from aiayn.registry import plans_module
+from aiayn.registry import named, plans
 from aiayn.reports.comparability import PREFIX as TABLE3
 from aiayn.reports.comparability import RowSettings, row_setting_differences
 from aiayn.reports.judgement import FEWEST_SEEDS
@@ -176,7 +176,7 @@ def compose_row(
             )
         if reason := trial_reason(config.trainer):
             raise UserError(f"{reason}: makes trials, which are in no report; leave it out")
-        plan = plans_module().plan_run(config, overrides=[*words, *arguments]) if verb == "plan" else None
+        plan = named(plans().plan_run)(config, overrides=[*words, *arguments]) if verb == "plan" else None
     except UserError as error:
         raise UserError(f"row {row}: {error}") from None
     names = {}

@@ -9,7 +9,6 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -292,13 +291,3 @@ def leading_studies(runs: Path) -> list[str]:
     names = registered_names(runs)
     sources = {read_registration(runs, name).plan.terms.power_from for name in names}
     return [name for name in names if name not in sources]
-
-
-def pilots_of_studies(runs: Path) -> dict[str, set[str]]:
-    """The names of the pilots below `paths.runs`, by study: see `StudyPlan.pilots`, and those in files `*.pilots`."""
-    found = defaultdict[str, set[str]](set)
-    for name in registered_names(runs):
-        found[name].update(read_registration(runs, name).plan.pilots)
-    for path in files.listed(runs / FOLDER, "*.pilots"):
-        found[path.stem].update(filter(None, files.read_text(path).splitlines()))
-    return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from aiayn.extensions.lab.power import Budget, ClaimPower, budget_grid, power_grid
 from aiayn.extensions.lab.registrations import HASH_DIGITS, StudyPlan, read_registration, registration_file
-from aiayn.registry import plans_module
+from aiayn.registry import named, plans
 from aiayn.reports.formats import console, print_grid, print_json, print_text
 from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
@@ -47,7 +47,7 @@ class StudyPlanView:
             print_json("study-plan/3", self._content())
             return
         words = {"row": [each.row for each in self.costs], "runs": [str(each.runs) for each in self.costs]}
-        plans_module().print_costs([each.plan for each in self.costs], words, [each.runs for each in self.costs])
+        named(plans().print_costs)([each.plan for each in self.costs], words, [each.runs for each in self.costs])
         output = console()
         if self.powers:
             print_grid(power_grid(self.powers), output)
@@ -61,7 +61,7 @@ class StudyPlanView:
         every = [each.plan for each in self.costs for _ in range(each.runs)]
         return {
             "rows": [{"row": each.row, "runs": each.runs, "plan": each.plan.plain()} for each in self.costs],
-            **plans_module().plain_totals(every),
+            **named(plans().plain_totals)(every),
             "claims": [
                 {"claim": each.claim.id, "power": each.power, "effects": list(each.effects)} for each in self.powers
             ],

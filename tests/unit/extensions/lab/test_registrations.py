@@ -13,6 +13,7 @@ import pytest
 from aiayn.config.identity import flatten
 from aiayn.errors import UserError
 from aiayn.evaluation.decisions import Noise
+from aiayn.extensions.lab.planned import pilots_of_studies
 from aiayn.extensions.lab.registrations import (
     Floor,
     PlannedRow,
@@ -20,7 +21,6 @@ from aiayn.extensions.lab.registrations import (
     StudyPlan,
     StudyTerms,
     leading_studies,
-    pilots_of_studies,
     read_looks,
     read_registration,
     record_look,

@@ -16,9 +16,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from aiayn.evaluation.brackets import DELETED, BracketScores, SentenceBrackets, score_sentences
-from aiayn.trees.reading import read_trees
-from aiayn.trees.tree import Tree
+from aiayn.data.grammar.tree import Tree
+from aiayn.evaluation.bracket_counts import BracketScores, SentenceBrackets
+from aiayn.extensions.parsing.brackets import DELETED, score_sentences
+from aiayn.extensions.parsing.reading import read_trees
 
 MOST = 190
 """EVALB has room for 200 brackets and words a sentence, and does not look; disturbed trees may have twice as many."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
-pytest_plugins = ["record_fixtures"]
+pytest_plugins = ["record_fixtures", "toy_language"]
 
 # As the command line does; here before any test module loads torch.
 set_torch_environment()

@@ -101,6 +101,24 @@ class Plans(NamedTuple):
     """Of plans: their sums as plain data."""
 
 
+class Task(NamedTuple):
+    """A task besides translation; each is a function, `module:name`."""
+
+    quality: str
+    """Of the data, a split, the outputs and a file for what they are: their `Quality` (`aiayn.inference.quality`)."""
+    validation_score: str
+    """Of the data, sources, references and outputs: a score of 0 to 100."""
+
+
+class Tokenizer(NamedTuple):
+    """A kind of tokenizer; both are named as `module:name`."""
+
+    tokenizer: str
+    """The class, a `WholePieceTokenizer`."""
+    constraint: str
+    """The function of model, tokenizer, search and device that returns the rules of a constrained search."""
+
+
 @dataclass(frozen=True)
 class Extension:
     """What one folder adds."""
@@ -108,6 +126,10 @@ class Extension:
     commands: Mapping[str, Command] = field(default_factory=dict)
     reports: Mapping[str, Report] = field(default_factory=dict)
     models: Mapping[str, Model] = field(default_factory=dict)
+    corpora: Mapping[str, str] = field(default_factory=dict)
+    """Functions of a corpus's configuration that return the corpus, `module:name`, by the kind of the corpus."""
+    tokenizers: Mapping[str, Tokenizer] = field(default_factory=dict)
+    tasks: Mapping[str, Task] = field(default_factory=dict)
     launchers: Mapping[str, Launcher] = field(default_factory=dict)
     sweepers: Mapping[str, Sweeper] = field(default_factory=dict)
     functions: Mapping[str, str] = field(default_factory=dict)
@@ -146,6 +168,21 @@ def added_reports() -> dict[str, Report]:
 def added_models() -> dict[str, Model]:
     """The kinds of model of all extensions."""
     return {kind: model for each in extensions().values() for kind, model in each.models.items()}
+
+
+def added_corpora() -> dict[str, str]:
+    """The kinds of corpus of all extensions."""
+    return {kind: corpus for each in extensions().values() for kind, corpus in each.corpora.items()}
+
+
+def added_tokenizers() -> dict[str, Tokenizer]:
+    """The kinds of tokenizer of all extensions."""
+    return {kind: tokenizer for each in extensions().values() for kind, tokenizer in each.tokenizers.items()}
+
+
+def added_tasks() -> dict[str, Task]:
+    """The tasks of all extensions."""
+    return {name: task for each in extensions().values() for name, task in each.tasks.items()}
 
 
 def added_launchers() -> dict[str, Launcher]:

@@ -11,12 +11,13 @@ from commands import Say
 from tiny import TINY
 
 from aiayn.commands.front_end import main
+from aiayn.data.grammar.tree import Tree
 from aiayn.data.preparation.prepared import PreparedData, find_prepared
-from aiayn.evaluation.brackets import BracketScores, score_brackets, total
+from aiayn.evaluation.bracket_counts import BracketScores, total
 from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.extensions.parsing.brackets import score_brackets
+from aiayn.extensions.parsing.reading import read_tree
 from aiayn.runs.record import Record, read_record
-from aiayn.trees.reading import read_tree
-from aiayn.trees.tree import Tree
 
 PARSING = (
     "experiment=table4/wsj_only",

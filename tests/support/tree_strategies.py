@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from aiayn.trees.tree import Tree
+from aiayn.data.grammar.tree import Tree
 
 SPACE = " \t\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029"
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters=f"(){SPACE}"), min_size=1, max_size=6)

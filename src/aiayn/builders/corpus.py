@@ -10,22 +10,20 @@ from aiayn.config.data_schema import (
     HubDataConfig,
     SplitFilesConfig,
     TextFilesDataConfig,
-    ToyTreesDataConfig,
-    TreesDataConfig,
 )
 from aiayn.config.schema import GivenTokenizerConfig, TrainConfig
 from aiayn.data.corpora.corpus import HELD_OUT, Corpus, Split
 from aiayn.data.corpora.hub import HubCorpus
 from aiayn.data.corpora.hub_data_set import HubDataSet
 from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
-from aiayn.data.corpora.treebank import TreebankCorpus
-from aiayn.data.grammar.corpora import GrammarCorpus, ToyTreesCorpus
+from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData
 from aiayn.data.vocabulary import GivenPieces
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import check_tokenizer
 from aiayn.evaluation.tokenization import bleu_tokenizer
+from aiayn.registry import added_corpora, named
 
 FAST_DEV_SENTENCES = 8
 """Sentences of each split that a fast_dev_run decodes, unless decoding.limit_sentences is stated."""
@@ -33,13 +31,8 @@ FAST_DEV_SENTENCES = 8
 
 def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
     """The corpus that the configuration names."""
-    if isinstance(config, GrammarDataConfig | ToyTreesDataConfig):
-        sizes: dict[str, int] = {field.name: getattr(config, field.name) for field in fields(GeneratedConfig)}
-        return (
-            ToyTreesCorpus(**sizes, tags=config.tags)
-            if isinstance(config, ToyTreesDataConfig)
-            else GrammarCorpus(**sizes)
-        )
+    if isinstance(config, GrammarDataConfig):
+        return GrammarCorpus(**sizes_of(config))
     if isinstance(config, TextFilesDataConfig):
         splits: dict[Split, SplitFilesConfig] = {"train": config.train, "dev": config.dev, "test": config.test}
         return TextFilesCorpus(
@@ -47,14 +40,9 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
             source_language=config.source_language,
             target_language=config.target_language,
         )
-    if isinstance(config, TreesDataConfig):
-        return TreebankCorpus(
-            files={"train": config.train, "dev": config.dev, "test": config.test, "silver": config.silver},
-            folder=config.path,
-            tags=config.tags,
-            gold_copies=config.gold_copies,
-            language=config.source_language,
-        )
+    if builder := added_corpora().get(config.kind.value):
+        corpus: Corpus = named(builder)(config)
+        return corpus
     assert isinstance(config, HubDataConfig)
     return HubCorpus(
         HubDataSet(
@@ -69,6 +57,11 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
         sentences={"train": config.sentences.train, "dev": config.sentences.dev, "test": config.sentences.test},
         streaming=config.streaming,
     )
+
+
+def sizes_of(config: GeneratedConfig) -> dict[str, int]:
+    """The sizes and the seed of a generated corpus."""
+    return {field.name: getattr(config, field.name) for field in fields(GeneratedConfig)}
 
 
 def preparation_settings(config: TrainConfig) -> PreparationSettings:

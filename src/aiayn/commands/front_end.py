@@ -48,7 +48,6 @@ COMMANDS = with_added(
         "evaluate": Command("decode and score a checkpoint of a run", has_json=True),
         "average": Command("average a run's last checkpoints into another one"),
         "translate": Command("translate lines of standard input with a run's model"),
-        "parse": Command("parse lines of standard input with a run's model"),
         "score": Command("score given translations by their likelihood under a run's model"),
         "compare": Command(
             "compare two runs on the same sentences: significance, kinds of sentences, examples", has_json=True

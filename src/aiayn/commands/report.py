@@ -45,7 +45,6 @@ REPORTS = dict(
                 (*TABLE, "like"),
                 (".md", ".tex", ".csv", ".json"),
             ),
-            "table4": Report("aiayn.reports.tables.table4:report_table4", (), TABLE, (".md", ".tex", ".json")),
             **added_reports(),
         }.items()
     )

@@ -151,14 +151,6 @@ class TranslateConfig(UseConfig):
 
 
 @dataclass
-class ParseConfig(UseConfig):
-    """`aiayn parse`."""
-
-    decoding: SearchOverridesConfig = MISSING
-    """Search settings that differ from the run's."""
-
-
-@dataclass
 class ScoreConfig(UseConfig):
     """`aiayn score`."""
 

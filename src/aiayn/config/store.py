@@ -16,7 +16,6 @@ _OF_THE_CORE: dict[str, type] = {
     "evaluate": command_schema.EvaluateConfig,
     "average": command_schema.AverageConfig,
     "translate": command_schema.TranslateConfig,
-    "parse": command_schema.ParseConfig,
     "score": command_schema.ScoreConfig,
     "compare": report_schema.CompareConfig,
     "status": command_schema.StatusConfig,

@@ -4,18 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias, cast, get_args
 
-from aiayn.data import given_pieces, symbols
+from aiayn.data import given_pieces
 from aiayn.data.given_pieces import GivenTokenizer, PieceMarker, vocabulary_tokenizer
 from aiayn.data.lines import TextPairs, file_entry
-from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
+from aiayn.data.whole_pieces import WholePieceTokenizer
 from aiayn.errors import UserError
+from aiayn.registry import added_tokenizers, named
 from aiayn.system.documents import read_json
 
-AnyTokenizer: TypeAlias = SubwordTokenizer | SymbolTokenizer | GivenTokenizer
-AnyKind: TypeAlias = TokenizerKind | Literal["symbols", "given"]
+AnyTokenizer: TypeAlias = SubwordTokenizer | WholePieceTokenizer
+AnyKind: TypeAlias = TokenizerKind | str
+"""Sub-words, given pieces, or a kind of an extension."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +46,24 @@ def train_tokenizer(
 
     For given pieces, `given` may name a file instead, which the first part of the text is compared with.
     """
-    if kind == symbols.KIND:
-        return SymbolTokenizer.train(chunks, vocabulary_size=vocabulary_size)
+    if added := added_tokenizers().get(kind):
+        tokenizer: AnyTokenizer = named(added.tokenizer).train(chunks, vocabulary_size=vocabulary_size)
+        return tokenizer
     if kind == given_pieces.KIND:
         assert given is not None, "given pieces have a marker"
         if given.vocabulary is None:
             return GivenTokenizer.train(chunks, vocabulary_size=vocabulary_size, marker=given.marker)
         if given.vocabulary.suffix == ".json":
-            tokenizer = _saved_pieces(given.vocabulary)
+            pieces = _saved_pieces(given.vocabulary)
         else:
-            tokenizer = vocabulary_tokenizer(given.vocabulary, vocabulary_size=vocabulary_size, marker=given.marker)
-        tokenizer.check_known(chain(*next(chunks, ())), f"tokenizer.vocabulary={given.vocabulary}")
-        return tokenizer
+            pieces = vocabulary_tokenizer(given.vocabulary, vocabulary_size=vocabulary_size, marker=given.marker)
+        pieces.check_known(chain(*next(chunks, ())), f"tokenizer.vocabulary={given.vocabulary}")
+        return pieces
+    assert kind in get_args(TokenizerKind), kind
     lines = (line for pair in chunks for line in chain(*pair))
-    return SubwordTokenizer.train(lines, vocabulary_size=vocabulary_size, kind=kind, pretokenized=pretokenized)
+    return SubwordTokenizer.train(
+        lines, vocabulary_size=vocabulary_size, kind=cast("TokenizerKind", kind), pretokenized=pretokenized
+    )
 
 
 def _saved_pieces(path: Path) -> GivenTokenizer:
@@ -79,7 +85,8 @@ def load_tokenizer(path: Path) -> AnyTokenizer:
     Raises:
         UserError: The file cannot be read or is not a tokenizer of this project.
     """
-    kinds: dict[str, type[AnyTokenizer]] = {symbols.KIND: SymbolTokenizer, given_pieces.KIND: GivenTokenizer}
+    kinds: dict[str, type[AnyTokenizer]] = {given_pieces.KIND: GivenTokenizer}
+    kinds |= {kind: named(added.tokenizer) for kind, added in added_tokenizers().items()}
     try:
         document = read_json(path)
         return kinds.get(document.get("kind"), SubwordTokenizer).from_document(document)

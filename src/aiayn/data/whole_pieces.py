@@ -3,10 +3,10 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from aiayn.system import files
 
@@ -18,6 +18,34 @@ class WholePieceTokenizer(ABC):
 
     pieces: list[str]
     """Every entry by id."""
+
+    @property
+    @abstractmethod
+    def pad_id(self) -> int:
+        """Fills batches."""
+
+    @property
+    @abstractmethod
+    def bos_id(self) -> int:
+        """Begins a sentence."""
+
+    @property
+    @abstractmethod
+    def eos_id(self) -> int:
+        """Ends a sentence."""
+
+    @classmethod
+    @abstractmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """The tokenizer of a saved file."""
+
+    @abstractmethod
+    def encode_batch(self, lines: Sequence[str]) -> list[list[int]]:
+        """The ids of each line, without marks of its ends."""
+
+    @abstractmethod
+    def as_bytes(self, ids: Iterable[int]) -> list[bytes]:
+        """The UTF-8 text of each id."""
 
     @property
     @abstractmethod

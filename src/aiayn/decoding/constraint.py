@@ -25,6 +25,14 @@ class Constraint(DecodingState, Protocol):
         ...
 
 
+class Rules(Protocol):
+    """What outputs of any sentence must be."""
+
+    def begin(self, words: Tensor, max_lengths: Tensor) -> Constraint:
+        """Before bos, one beam per sentence, for int64 [sentences] words and most tokens to generate, eos included."""
+        ...
+
+
 AnyConstraint = TypeVar("AnyConstraint", bound=Constraint)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import STATISTICS, sentence_bleu
-from aiayn.evaluation.brackets import SentenceBrackets
+from aiayn.evaluation.bracket_counts import SentenceBrackets
 from aiayn.system import files
 from aiayn.system.documents import NullIsInfinity, parse_as
 

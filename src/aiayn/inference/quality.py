@@ -7,14 +7,12 @@ from pathlib import Path
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.split_files import PreparedSplit
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
-from aiayn.evaluation.brackets import SIGNATURE, SentenceBrackets, score_sentences, total
+from aiayn.evaluation.bracket_counts import SentenceBrackets
 from aiayn.evaluation.matrix import Translations, quick_matrix
-from aiayn.evaluation.parses import parses
 from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import on_test_sets
+from aiayn.registry import added_tasks, named
 from aiayn.runs.record import RecordedBrackets
-from aiayn.system import files
-from aiayn.trees.reading import read_tree
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,9 @@ def quality_of(
     data: PreparedData, split: PreparedSplit, outputs: Sequence[str], *, bleu_tokenizer: str, trees: Path
 ) -> Quality:
     """Score outputs, a line for each sentence of the split; parse trees are also written to the file `trees`."""
-    if data.task == "parsing":
-        return _of_trees(data, split, outputs, trees)
+    if task := added_tasks().get(data.task):
+        found: Quality = named(task.quality)(data, split, outputs, trees)
+        return found
     return _quality_of_translations(data, split, outputs, bleu_tokenizer)
 
 
@@ -64,20 +63,3 @@ def _quality_of_translations(
         matrix=scores,
         sentences=[(tuple(counts), None) for counts in statistics.tolist()],
     )
-
-
-def _of_trees(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], path: Path) -> Quality:
-    found = parses(split.source_lines(), outputs, tags=data.tags)
-    files.write_text(path, "".join(f"{tree}\n" for tree in found.trees))
-    sentences = list(score_sentences(map(read_tree, split.gold_trees()), found.trees, tags=data.tags))
-    scores = total(sentences)
-    brackets = RecordedBrackets(
-        f1=scores.f1,
-        precision=scores.precision,
-        recall=scores.recall,
-        exact_match=scores.exact_match,
-        tagging_accuracy=scores.tagging_accuracy,
-        well_formed=found.well_formed_rate,
-        signature=SIGNATURE,
-    )
-    return Quality(brackets=brackets, sentences=[((), each) for each in sentences])

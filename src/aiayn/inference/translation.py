@@ -8,7 +8,7 @@ from typing import Self
 
 import torch
 
-from aiayn.config.command_schema import ParseConfig, TranslateConfig
+from aiayn.config.command_schema import TranslateConfig, UseConfig
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.sentences import Sentences
 from aiayn.data.lines import one_line
@@ -65,7 +65,7 @@ class Translator:
     n_best: int = 1
 
     @classmethod
-    def from_runs(cls, runs: OpenedRuns, request: TranslateConfig | ParseConfig, *, n_best: int = 1) -> Self:
+    def from_runs(cls, runs: OpenedRuns, request: UseConfig, *, n_best: int = 1) -> Self:
         """Load tokenizer and model for a command."""
         max_length, device, tokenizer = (
             runs.max_length(request.max_length),

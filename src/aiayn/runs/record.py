@@ -42,7 +42,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class RecordedBrackets:
-    """Labelled brackets of parse trees beside the gold ones, as `aiayn.evaluation.brackets` counts them; in percent."""
+    """Labelled brackets of parse trees beside the gold ones, as EVALB counts them; in percent."""
 
     f1: float
     precision: float

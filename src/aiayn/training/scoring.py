@@ -17,15 +17,14 @@ from aiayn.data.batches.collation import TranslationBatch, flat_tokens
 from aiayn.data.batches.epoch_plan import Indices
 from aiayn.data.batches.sentences import SentencePairs, Sentences
 from aiayn.data.lines import one_line
-from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer, start_id
 from aiayn.decoding.beam_search import BeamSearch
-from aiayn.decoding.constraint import ConstrainedState, constrained
-from aiayn.decoding.open_brackets import BracketVocabulary
+from aiayn.decoding.constraint import ConstrainedState, Rules, constrained
 from aiayn.decoding.step import Hypothesis, StepFunction
 from aiayn.models.ensemble import Ensemble, log_mean
 from aiayn.models.matmul import packed
 from aiayn.models.translation_model import TranslationModel
+from aiayn.registry import added_tokenizers, named
 from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.loss import token_likelihoods
 from aiayn.training.process_group import ALONE, ProcessGroup
@@ -105,7 +104,7 @@ def search_all(
     lengths, refills = sources.lengths, device.type != "cpu" if refills is None else refills
     tokens = max(1, search.batch_tokens // 4) if refills else search.batch_tokens
     chunks = evaluation_batches(lengths, lengths, tokens=tokens)[group.rank :: group.size]
-    rules = _brackets(model, tokenizer, search, device) if search.constrained else None
+    rules = _constraint(model, tokenizer, search, device) if search.constrained else None
     step: StepFunction[Any] = constrained(model.step) if rules else model.step
     feeder = _SourceFeeder(model, sources, deque(chunks), search, device, refills, rules)
     own: list[tuple[int, list[Hypothesis]]] = []
@@ -140,21 +139,11 @@ def best_texts(found: Sequence[Sequence[Hypothesis]], tokenizer: AnyTokenizer) -
     return [one_line(text) for text in tokenizer.decode_batch(best.tokens for best, *_ in found)]
 
 
-def _brackets(
-    model: AnyModel, tokenizer: AnyTokenizer, search: BeamSearchConfig, device: torch.device
-) -> BracketVocabulary:
-    """The brackets of trees, as deep as the length of outputs allows."""
-    assert isinstance(tokenizer, SymbolTokenizer), "pieces of words are no brackets"
-    deepest = max(1, search.max_extra_length // 2)
-    return BracketVocabulary.of(
-        tokenizer.brackets,
-        tokenizer.words_of_trees,
-        eos_id=tokenizer.eos_id,
-        vocabulary_size=model.vocabulary_size,
-        max_depth=deepest,
-        max_openings=deepest,
-        device=device,
-    )
+def _constraint(model: AnyModel, tokenizer: AnyTokenizer, search: BeamSearchConfig, device: torch.device) -> Rules:
+    """The rules of a constrained search."""
+    kinds = (each for each in added_tokenizers().values() if named(each.tokenizer) is type(tokenizer))
+    rules: Rules = named(next(kinds).constraint)(model, tokenizer, search, device)
+    return rules
 
 
 @dataclass
@@ -167,7 +156,7 @@ class _SourceFeeder:
     search: BeamSearchConfig
     device: torch.device
     refills: bool
-    rules: BracketVocabulary | None
+    rules: Rules | None
     begun: list[int] = field(default_factory=list)
     """The source of each number of the search."""
 

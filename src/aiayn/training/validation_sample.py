@@ -8,13 +8,11 @@ import torch
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import corpus_bleu
-from aiayn.evaluation.brackets import score_brackets
-from aiayn.evaluation.parses import parses
 from aiayn.evaluation.samples import spread
 from aiayn.models.translation_model import TranslationModel
+from aiayn.registry import added_tasks, named
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import best_texts, search_all
-from aiayn.trees.reading import read_tree
 
 
 @final
@@ -39,9 +37,9 @@ class ValidationSample:
         mask[chosen] = True
         self._data, self._search, self._group, self._bleu_tokenizer = data, search, group, bleu_tokenizer
         self._sources = split.source.only(mask)
-        is_parsing = data.task == "parsing"
-        self.metric = "val/f1" if is_parsing else "val/bleu_none" if data.pretokenized else "val/bleu"
-        sides = split.source_lines(), split.gold_trees() if is_parsing else data.references(split)
+        self._task = added_tasks().get(data.task)
+        self.metric = "val/f1" if self._task else "val/bleu_none" if data.pretokenized else "val/bleu"
+        sides = split.source_lines(), split.gold_trees() if self._task else data.references(split)
         self._lines = [[side[index] for index in chosen] for side in sides]
 
     def score(self, model: TranslationModel[Any], *, device: torch.device) -> float:
@@ -49,7 +47,6 @@ class ValidationSample:
         data, (sources, references) = self._data, self._lines
         found = search_all(model, self._sources, data.tokenizer, self._search, device=device, group=self._group)
         outputs = best_texts(found, data.tokenizer)
-        if self.metric == "val/f1":
-            trees = parses(sources, outputs, tags=data.tags).trees
-            return score_brackets(map(read_tree, references), trees, tags=data.tags).f1
+        if self._task:
+            return float(named(self._task.validation_score)(data, sources, references, outputs))
         return corpus_bleu(outputs, references, tokenize=self._bleu_tokenizer).score

@@ -17,7 +17,7 @@ from aiayn.errors import RunFailedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.unit.decoding.conftest import ToyLanguage
+    from toy_language import ToyLanguage
 
     from aiayn.decoding.step import Hypothesis
 

@@ -18,7 +18,7 @@ from aiayn.decoding.step import Hypothesis
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.unit.decoding.conftest import ToyLanguage
+    from toy_language import ToyLanguage
 
 PAD, BOS, EOS = 0, 1, 2
 

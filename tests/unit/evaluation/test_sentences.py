@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.errors import UserError
-from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
+from aiayn.evaluation.bracket_counts import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores, write_sentence_scores
 
 COUNTS = tuple(range(10))

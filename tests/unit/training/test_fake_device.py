@@ -23,10 +23,10 @@ from aiayn.config.model_schema import ModelConfig
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.collation import collate
 from aiayn.data.batches.sentences import PairsInMemory, Sentences
-from aiayn.data.symbols import SymbolTokenizer
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.step import Hypothesis
 from aiayn.extensions.baselines.recurrent import RecurrentTranslator
+from aiayn.extensions.parsing.symbols import SymbolTokenizer
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import AnyArchitecture
 from aiayn.models.construction import create_model

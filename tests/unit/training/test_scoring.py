@@ -11,16 +11,16 @@ from tiny import SEARCH
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.sentences import Sentences
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
 from aiayn.errors import RunFailedError
+from aiayn.extensions.parsing.repair import is_well_formed
+from aiayn.extensions.parsing.symbols import SymbolTokenizer
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import Architecture
 from aiayn.models.ensemble import Ensemble
 from aiayn.models.transformer import Memory, Transformer
 from aiayn.training.scoring import AnyModel, search_all, sentence_likelihoods
-from aiayn.trees.repair import is_well_formed
 
 
 class Insatiable(Transformer):

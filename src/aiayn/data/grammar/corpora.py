@@ -1,4 +1,4 @@
-"""The embedded corpora: sentence pairs and parse trees generated from a grammar.
+"""The embedded corpus: sentence pairs generated from a grammar, and its sentences as trees.
 
 `sampler` draws a meaning; `english` and `german` realise it. So both sides are translations of each other, and one
 English sentence has one German translation.
@@ -13,21 +13,17 @@ from itertools import islice
 from typing import Any, ClassVar, TypeAlias, final
 
 from aiayn.data.corpora.corpus import Split, Task
-from aiayn.data.corpora.treebank import TARGET_LANGUAGE, row
 from aiayn.data.grammar import english, german
 from aiayn.data.grammar.sampler import SentenceSampler
+from aiayn.data.grammar.tree import Tree
 from aiayn.errors import UserError
-from aiayn.trees.tree import Tree
 
 Row: TypeAlias = tuple[str, ...]
 
 GRAMMAR_VERSION = 1
 """Incremented with every change of a sentence; a test pins the sentences of each version."""
-TREES_VERSION = 1
-"""Likewise, for the trees of the same sentences."""
 MAX_PAIRS = 1_000_000
 """The grammar yields few more different pairs; their texts are held in memory."""
-MAX_TREES = 200_000
 
 _SHORTEST, _LONGEST = 4, 30  # words of a side
 
@@ -49,7 +45,7 @@ def trees(seed: str) -> Iterator[Tree]:
         yield english.parse(sampler.sentence())
 
 
-class _GeneratedCorpus(ABC):
+class GeneratedCorpus(ABC):
     """Rows drawn from one stream per split, without repetition within and across splits.
 
     Dev has the first rows of its stream, so it depends on the seed and its own size only. Test excludes dev, and train
@@ -122,7 +118,7 @@ class _GeneratedCorpus(ABC):
 
 
 @final
-class GrammarCorpus(_GeneratedCorpus):
+class GrammarCorpus(GeneratedCorpus):
     """English-German sentence pairs; no sentence, English or German, repeats."""
 
     task: ClassVar[Task] = "translation"
@@ -137,26 +133,3 @@ class GrammarCorpus(_GeneratedCorpus):
 
     def _stream(self, seed: str) -> Iterator[Row]:
         return sentence_pairs(seed)
-
-
-@final
-class ToyTreesCorpus(_GeneratedCorpus):
-    """English sentences and their trees; no sentence repeats. `tags`: targets have the words' tags instead of XX."""
-
-    task: ClassVar[Task] = "parsing"
-    target_language = TARGET_LANGUAGE
-    _most = MAX_TREES, "trees"
-    _num_unique = 1
-
-    def __init__(self, *, tags: bool, **sizes_and_seed: int) -> None:
-        super().__init__(**sizes_and_seed)
-        self._tags = tags
-
-    @property
-    def origin(self) -> dict[str, Any]:
-        """The grammar's versions and the settings."""
-        versions = {"version": GRAMMAR_VERSION, "trees_version": TREES_VERSION}
-        return {"kind": "toy_trees", **versions, "seed": self._seed, "tags": self._tags, "sizes": self._sizes}
-
-    def _stream(self, seed: str) -> Iterator[Row]:
-        return (row(tree, tags=self._tags) for tree in trees(seed))

@@ -19,8 +19,8 @@ from aiayn.data.grammar.meaning import (
     person_of,
 )
 from aiayn.data.grammar.nodes import COMMA, Node, fixed, phrase, preposition, tag_of, words_of
+from aiayn.data.grammar.tree import Tree
 from aiayn.data.grammar.words import Adverb, Four, Name, Person, Pronoun, sentence_text
-from aiayn.trees.tree import Tree
 
 _NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "

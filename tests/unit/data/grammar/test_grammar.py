@@ -12,20 +12,12 @@ from hypothesis import strategies as st
 
 from aiayn.data.corpora.corpus import SPLITS, Corpus
 from aiayn.data.grammar import english as grammar_english
-from aiayn.data.grammar.corpora import (
-    GRAMMAR_VERSION,
-    MAX_PAIRS,
-    MAX_TREES,
-    TREES_VERSION,
-    GrammarCorpus,
-    ToyTreesCorpus,
-    sentence_pairs,
-    trees,
-)
+from aiayn.data.grammar.corpora import GRAMMAR_VERSION, MAX_PAIRS, GrammarCorpus, sentence_pairs, trees
 from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS, VERBS
 from aiayn.data.grammar.sampler import SentenceSampler
 from aiayn.errors import UserError
-from aiayn.trees.normalization import normalize
+from aiayn.extensions.parsing.normalization import normalize
+from aiayn.extensions.parsing.toy_trees import MAX_TREES, TREES_VERSION, ToyTreesCorpus
 
 PINNED = {
     1: "d5f126c746d3097848982fcc4b20ec3edff86ffc4983dec8d436f68148922e90",

@@ -14,11 +14,11 @@ from tiny import ARCHITECTURE
 from torch import nn
 
 from aiayn.config.model_schema import Attention, Norm, Normalization, Positions
-from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import AnyTokenizer, start_id
 from aiayn.errors import UserError
 from aiayn.extensions.foreign.export_ctranslate2 import SUPPORTED, check_supported, table_length, transformer_spec
+from aiayn.extensions.parsing.symbols import SymbolTokenizer
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer

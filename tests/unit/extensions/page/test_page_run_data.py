@@ -17,7 +17,7 @@ from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu, sentence_statistics
-from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
+from aiayn.evaluation.bracket_counts import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.extensions.page import run_data
 from aiayn.extensions.page.run_data import (

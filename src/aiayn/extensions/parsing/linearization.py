@@ -6,7 +6,7 @@ omitted, and XX replaces any tag. Not predicting tags, which F1 ignores, gave th
 
 from collections.abc import Sequence
 
-from aiayn.trees.tree import Tree
+from aiayn.data.grammar.tree import Tree
 
 OPENING = "("
 """Prefix of the token that opens a constituent, before its label."""

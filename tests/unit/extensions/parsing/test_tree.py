@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from tree_strategies import TREES
 
-from aiayn.trees.tree import Span, Tree
+from aiayn.data.grammar.tree import Span, Tree
 
 DOGS = Tree("NP", (Tree("NNS", word="dogs"),))
 BARK = Tree("VP", (Tree("VBP", word="bark"), Tree("ADVP", (Tree("RB", word="loudly"),))))

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import TREES
 
-from aiayn.trees.linearization import delinearize, linearize
-from aiayn.trees.reading import read_tree
-from aiayn.trees.tree import Tree
+from aiayn.data.grammar.tree import Tree
+from aiayn.extensions.parsing.linearization import delinearize, linearize
+from aiayn.extensions.parsing.reading import read_tree
 
 
 def without_tags(tree: Tree) -> list[tuple[str, str | None, int]]:

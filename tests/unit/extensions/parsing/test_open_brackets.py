@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.constraint import ConstrainedState, constrained
 from aiayn.decoding.length_penalty import length_penalty
-from aiayn.decoding.open_brackets import BracketVocabulary
 from aiayn.errors import UserError
+from aiayn.extensions.parsing.open_brackets import BracketVocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.unit.decoding.conftest import ToyLanguage
+    from toy_language import ToyLanguage
 
     from aiayn.decoding.step import Hypothesis
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
-from aiayn.evaluation.brackets import BracketScores, SentenceBrackets, scores_by_length
+from aiayn.evaluation.bracket_counts import BracketScores, SentenceBrackets
+from aiayn.extensions.parsing.brackets import scores_by_length
 from aiayn.paper.tables import Parser, load_table4
 from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
 from aiayn.reports.comparability import (

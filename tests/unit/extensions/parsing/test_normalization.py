@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import TREES, WORDS
 
-from aiayn.trees.normalization import normalize, strip_function
-from aiayn.trees.reading import read_tree
-from aiayn.trees.tree import Tree
+from aiayn.data.grammar.tree import Tree
+from aiayn.extensions.parsing.normalization import normalize, strip_function
+from aiayn.extensions.parsing.reading import read_tree
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Literal, TypeAlias, final
 
 from aiayn.data.corpora.corpus import Split, Task
 from aiayn.data.corpora.files import named_files
+from aiayn.data.grammar.tree import Tree
 from aiayn.data.lines import file_entry, file_lines
 from aiayn.errors import UserError
+from aiayn.extensions.parsing.linearization import WORD, linearize
+from aiayn.extensions.parsing.normalization import normalize
+from aiayn.extensions.parsing.reading import read_trees
 from aiayn.system import files
-from aiayn.trees.linearization import WORD, linearize
-from aiayn.trees.normalization import normalize
-from aiayn.trees.reading import read_trees
-from aiayn.trees.tree import Tree
 
 Part: TypeAlias = Split | Literal["silver"]
 

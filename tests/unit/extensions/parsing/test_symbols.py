@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aiayn.data.symbols import SymbolTokenizer, signature
 from aiayn.data.units import token_units, word_units
 from aiayn.data.vocabulary import load_tokenizer
 from aiayn.errors import UserError
+from aiayn.extensions.parsing.symbols import SymbolTokenizer, signature
 
 SPECIAL = ["⟨pad⟩", "⟨bos⟩", "⟨eos⟩", "⟨unk⟩", "⟨unk-LC⟩", "⟨unk-CAPS⟩", "<s>", "</s>", "<blank>", "<unk>"]
 ODD = ["‿", "(", ")", "XX", "\0", "\x85", "\xa0", "\u2028", "\r", "\t"]

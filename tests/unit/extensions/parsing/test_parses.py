@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import TREES
 
-from aiayn.data.corpora.treebank import row
+from aiayn.data.grammar.tree import Tree
 from aiayn.data.lines import one_line
-from aiayn.data.symbols import SymbolTokenizer
-from aiayn.evaluation.parses import parses
-from aiayn.trees.tree import Tree
+from aiayn.extensions.parsing.parses import parses
+from aiayn.extensions.parsing.symbols import SymbolTokenizer
+from aiayn.extensions.parsing.treebank import row
 
 SENTENCES = st.lists(st.sampled_from(["dogs", "bark", "-LRB-", "a\u00a0b"]), min_size=1, max_size=5).map(" ".join)
 OUTPUTS = st.lists(st.sampled_from(["(S", ")S", "(NP", ")NP", "XX", "NN", "dogs", "("]), max_size=9).map(" ".join)

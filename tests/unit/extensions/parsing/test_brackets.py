@@ -4,16 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.evaluation.brackets import (
-    BracketScores,
-    SentenceBrackets,
-    score_brackets,
-    score_sentences,
-    scores_by_length,
-    total,
-)
-from aiayn.trees.reading import read_tree
-from aiayn.trees.tree import Tree
+from aiayn.data.grammar.tree import Tree
+from aiayn.evaluation.bracket_counts import BracketScores, SentenceBrackets, total
+from aiayn.extensions.parsing.brackets import score_brackets, score_sentences, scores_by_length
+from aiayn.extensions.parsing.reading import read_tree
 
 GOLD = "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (NP (DT a) (NN man)) (PP (IN with) (NP (DT a) (NN dog))))) (. .))"
 """Seven brackets: S, NP 0-2, VP 2-8, NP 3-8, NP 3-5, PP 5-8, NP 6-8."""

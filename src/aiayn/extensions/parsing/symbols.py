@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Self, final
 from aiayn.data.lines import TextPairs
 from aiayn.data.whole_pieces import SPACE, WholePieceTokenizer, split
 from aiayn.errors import UserError
-from aiayn.trees.linearization import CLOSING, OPENING
+from aiayn.extensions.parsing.linearization import CLOSING, OPENING
 
 KIND: Final = "symbols"
 

@@ -3,16 +3,16 @@
 import logging
 from collections.abc import Sequence
 
-from aiayn.config.command_schema import ParseConfig
 from aiayn.config.data_schema import ParsedDataConfig
 from aiayn.data.lines import one_line
 from aiayn.decoding.step import Hypothesis
 from aiayn.errors import UserError
-from aiayn.evaluation.parses import parses
+from aiayn.extensions.parsing.parses import parses
+from aiayn.extensions.parsing.reading import words_of_text
+from aiayn.extensions.parsing.schema import ParseConfig
 from aiayn.inference.opened_runs import OpenedRun, open_all
 from aiayn.inference.text_stream import write_lines
 from aiayn.inference.translation import Translator
-from aiayn.trees.reading import words_of_text
 
 logger = logging.getLogger("aiayn")
 

@@ -7,7 +7,7 @@ label). All else stays: words, tags, order, alternatives (`ADVP|PRT`), and unary
 
 import re
 
-from aiayn.trees.tree import Tree
+from aiayn.data.grammar.tree import Tree
 
 ROOT = "TOP"
 """Label of a root with several children, which must stay; EVALB does not score it."""

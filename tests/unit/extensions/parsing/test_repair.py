@@ -3,10 +3,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tree_strategies import LABELS, TAGS, TREES, WORDS
 
-from aiayn.trees.linearization import linearize
-from aiayn.trees.reading import read_tree
-from aiayn.trees.repair import is_well_formed, repair
-from aiayn.trees.tree import Tree
+from aiayn.data.grammar.tree import Tree
+from aiayn.extensions.parsing.linearization import linearize
+from aiayn.extensions.parsing.reading import read_tree
+from aiayn.extensions.parsing.repair import is_well_formed, repair
 
 FEW = st.sampled_from(["S", "NP", ""])
 TOKENS = st.one_of(FEW.map("(".__add__), FEW.map(")".__add__), st.just("XX"), TAGS, LABELS.map("(".__add__), st.text())

@@ -13,9 +13,9 @@ from aiayn.config.data_schema import TreesDataConfig
 from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.data.corpora.corpus import SPLITS, Corpus
-from aiayn.data.corpora.treebank import TreebankCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
 from aiayn.errors import UserError
+from aiayn.extensions.parsing.treebank import TreebankCorpus
 
 BARKS = "( (S (NP-SBJ (DT the) (NN dog)) (VP (VBZ barks) (NP (-NONE- *))) (. .)) )"
 SLEEPS = "(TOP (S (NP (PRP it))\n  (VP (VBZ sleeps))))"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aiayn.trees.linearization import CLOSING, OPENING, WORD
-from aiayn.trees.repair import is_well_formed, repair
+from aiayn.extensions.parsing.linearization import CLOSING, OPENING, WORD
+from aiayn.extensions.parsing.repair import is_well_formed, repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from aiayn.trees.tree import Tree
+    from aiayn.data.grammar.tree import Tree
 
 
 @dataclass(frozen=True)

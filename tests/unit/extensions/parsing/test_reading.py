@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import SPACE, TREES
 
-from aiayn.trees.reading import read_tree, read_trees, words_of_text
-from aiayn.trees.tree import Tree
+from aiayn.data.grammar.tree import Tree
+from aiayn.extensions.parsing.reading import read_tree, read_trees, words_of_text
 
 MRG = """
 ( (S

@@ -15,9 +15,9 @@ average after repair, and 74.5 if a closing bracket closes the innermost constit
 import re
 from collections.abc import Sequence
 
-from aiayn.trees.linearization import CLOSING, OPENING, WORD, delinearize
-from aiayn.trees.normalization import ROOT
-from aiayn.trees.tree import TEXT, Tree
+from aiayn.data.grammar.tree import TEXT, Tree
+from aiayn.extensions.parsing.linearization import CLOSING, OPENING, WORD, delinearize
+from aiayn.extensions.parsing.normalization import ROOT
 
 _TOKEN = re.compile(rf"[()]{TEXT}*|{TEXT}+")
 

@@ -10,7 +10,7 @@ error, and refuses trees deeper than 500, which a model may write.
 import re
 from collections.abc import Iterable, Iterator
 
-from aiayn.trees.tree import SPACE, TEXT, Tree
+from aiayn.data.grammar.tree import SPACE, TEXT, Tree
 
 # A preterminal as a whole, the most frequent node; an opening with its label; a closing; misplaced text.
 _PART = re.compile(

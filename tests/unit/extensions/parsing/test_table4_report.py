@@ -14,10 +14,10 @@ from aiayn.config.freeze import frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
 from aiayn.errors import UserError
-from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
+from aiayn.evaluation.bracket_counts import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
+from aiayn.extensions.parsing.table4 import SENTENCES_OF_SECTION_23, Table4Report, grids, read_table4, remarks
 from aiayn.paper.tables import load_table4
-from aiayn.reports.tables.table4 import SENTENCES_OF_SECTION_23, Table4Report, grids, read_table4, remarks
 from aiayn.runs.record import Record, RecordedBrackets, RecordedSearch, SplitScores, Status, json_text, read_record
 from aiayn.system import files
 

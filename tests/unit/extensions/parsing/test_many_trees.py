@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from tree_strategies import chain
 
-from aiayn.trees.linearization import delinearize, linearize
-from aiayn.trees.normalization import ROOT, normalize, strip_function
-from aiayn.trees.reading import read_tree, read_trees
-from aiayn.trees.repair import repair
-from aiayn.trees.tree import Tree
+from aiayn.data.grammar.tree import Tree
+from aiayn.extensions.parsing.linearization import delinearize, linearize
+from aiayn.extensions.parsing.normalization import ROOT, normalize, strip_function
+from aiayn.extensions.parsing.reading import read_tree, read_trees
+from aiayn.extensions.parsing.repair import repair
 
 
 def test_trees_may_be_deeper_than_the_stack() -> None:

@@ -14,11 +14,11 @@ Here the gold tree's tags decide for both, since the paper's parsers predict no 
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, compress
 
+from aiayn.data.grammar.tree import Span, Tree
+from aiayn.evaluation.bracket_counts import BracketScores, SentenceBrackets, total
 from aiayn.evaluation.lengths import length_parts
-from aiayn.trees.tree import Span, Tree
 
 TRACE = "-NONE-"
 
@@ -29,73 +29,6 @@ SIGNATURE = "labelled:yes|prm:collins|punctuation:gold"
 
 CUTOFF_LENGTH = 40
 """COLLINS.prm's CUTOFF_LEN, in words including punctuation."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BracketScores:
-    """Counts over sentences from which the scores follow; they add up over parts of a corpus."""
-
-    sentences: int = 0
-    errors: int = 0
-    """Sentences whose predicted tree has other words; not counted below."""
-    skipped: int = 0
-    """Sentences of nothing but punctuation; not counted below."""
-    matched: int = 0
-    """Brackets in both trees; below, those of each."""
-    gold: int = 0
-    predicted: int = 0
-    exact: int = 0
-    """Sentences all of whose brackets match."""
-    crossing: int = 0
-    """Predicted brackets that overlap one of the gold tree's, neither within the other."""
-    uncrossed: int = 0
-    """Sentences without one."""
-    tagged: int = 0
-    """Words whose tags were compared."""
-    correct_tags: int = 0
-
-    def __add__(self, other: "BracketScores") -> "BracketScores":
-        names = (field.name for field in dataclasses.fields(self))
-        return BracketScores(**{name: getattr(self, name) + getattr(other, name) for name in names})
-
-    @property
-    def valid(self) -> int:
-        """Sentences that were counted."""
-        return self.sentences - self.errors - self.skipped
-
-    @property
-    def precision(self) -> float:
-        """Predicted brackets that match, in percent."""
-        return _percent(self.matched, self.predicted)
-
-    @property
-    def recall(self) -> float:
-        """Gold brackets that match, in percent."""
-        return _percent(self.matched, self.gold)
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of precision and recall, in percent."""
-        return _percent(2 * self.matched, self.gold + self.predicted)
-
-    @property
-    def exact_match(self) -> float:
-        """Sentences all of whose brackets match, in percent."""
-        return _percent(self.exact, self.valid)
-
-    @property
-    def tagging_accuracy(self) -> float | None:
-        """Words with the gold tree's tag, in percent; None if tags were not predicted."""
-        return _percent(self.correct_tags, self.tagged) if self.tagged else None
-
-
-@dataclass(frozen=True)
-class SentenceBrackets:
-    """One sentence."""
-
-    length: int
-    """Words of the gold tree, punctuation included, traces excluded."""
-    scores: BracketScores
 
 
 def score_brackets(gold: Iterable[Tree], predicted: Iterable[Tree], *, tags: bool) -> BracketScores:
@@ -113,11 +46,6 @@ def score_sentences(gold: Iterable[Tree], predicted: Iterable[Tree], *, tags: bo
     """Each sentence alone; arguments as for `score_brackets`."""
     for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
         yield _score_sentence(gold_tree, predicted_tree, tags=tags)
-
-
-def total(sentences: Iterable[SentenceBrackets]) -> BracketScores:
-    """The scores of some sentences together."""
-    return sum((sentence.scores for sentence in sentences), BracketScores())
 
 
 def scores_by_length(sentences: Sequence[SentenceBrackets]) -> dict[str, BracketScores]:
@@ -194,7 +122,3 @@ def _crossing(gold: "Counter[Span]", predicted: "Counter[Span]") -> int:
         if (span.start, span.end) not in spans
         and any(start < span.start < end < span.end or span.start < start < span.end < end for start, end in spans)
     )
-
-
-def _percent(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 0.0

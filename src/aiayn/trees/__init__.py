@@ -1,1 +1,0 @@
-"""Constituency trees: reading, writing, normalisation, linearisation and repair."""

@@ -11,6 +11,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, NamedTuple, TypeVar
 
+from aiayn.errors import UserError
+
 EXTENSIONS = "aiayn.extensions"
 
 Value = TypeVar("Value")
@@ -106,8 +108,10 @@ class Task(NamedTuple):
 
     quality: str
     """Of the data, a split, the outputs and a file for what they are: their `Quality` (`aiayn.inference.quality`)."""
+    metric: str
+    """The name that the score of a validation is logged under, as in val/f1."""
     validation_score: str
-    """Of the data, sources, references and outputs: a score of 0 to 100."""
+    """Of the data, sources, gold trees and outputs: a score of 0 to 100."""
 
 
 class Tokenizer(NamedTuple):
@@ -180,9 +184,12 @@ def added_tokenizers() -> dict[str, Tokenizer]:
     return {kind: tokenizer for each in extensions().values() for kind, tokenizer in each.tokenizers.items()}
 
 
-def added_tasks() -> dict[str, Task]:
-    """The tasks of all extensions."""
-    return {name: task for each in extensions().values() for name, task in each.tasks.items()}
+def added_task(name: str) -> Task | None:
+    """The task of this name of an extension, None for translation; UserError without the extension."""
+    tasks = {name: task for each in extensions().values() for name, task in each.tasks.items()}
+    if name == "translation" or name in tasks:
+        return tasks.get(name)
+    raise UserError(f"task {name}: no folder of aiayn/extensions adds it; restore the one that was deleted")
 
 
 def added_launchers() -> dict[str, Launcher]:

@@ -80,3 +80,30 @@ def test_without_an_extension_a_run_is_trained_used_and_reported(name: str, tmp_
     shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
     smoke = in_copy(folder, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_smoke.py")
     assert smoke.returncode == 0, smoke.stdout
+
+
+WITHOUT_PARSING = """
+import sys
+from pathlib import Path
+from aiayn.builders.corpus import build_corpus
+from aiayn.config.data_schema import CorpusKind, ToyTreesDataConfig
+from aiayn.errors import UserError
+from aiayn.registry import added_task
+for ask in (
+    lambda: added_task("parsing"),
+    lambda: build_corpus(ToyTreesDataConfig(kind=CorpusKind.toy_trees), cache=Path("cache")),
+):
+    try:
+        ask()
+    except UserError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+def test_what_an_earlier_run_needs_of_a_deleted_extension_is_one_line(tmp_path: Path) -> None:
+    """Its trees are not scored as translations, and its corpus is not taken for another kind."""
+    folder = copy_without("parsing", tmp_path)
+    said = in_copy(folder, sys.executable, "-c", WITHOUT_PARSING)
+    remedy = "no folder of aiayn/extensions adds it; restore the one that was deleted"
+    assert said.stdout.splitlines() == [f"task parsing: {remedy}", f"data.kind=toy_trees: {remedy}"], said.stderr

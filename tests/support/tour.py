@@ -122,8 +122,8 @@ RULES = (
     ),
     Rule(
         r"aiayn reproduce table3 (.*)",
-        rf"aiayn reproduce table3 \1 experiment=table3/base,table3/e_learned {TINY}",
-        "two rows for the whole table",
+        rf"aiayn reproduce table3 \1 paths.runs=two_rows experiment=table3/base,table3/e_learned {TINY}",
+        "two rows for the whole table, in a folder of their own, since the tour's runs differ in more than their rows",
     ),
     Rule(
         r"aiayn train sweeps=heads_dk .*",

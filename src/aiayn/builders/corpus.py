@@ -43,7 +43,9 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
     if builder := added_corpora().get(config.kind.value):
         corpus: Corpus = named(builder)(config)
         return corpus
-    assert isinstance(config, HubDataConfig)
+    if not isinstance(config, HubDataConfig):
+        kind = config.kind.value
+        raise UserError(f"data.kind={kind}: no folder of aiayn/extensions adds it; restore the one that was deleted")
     return HubCorpus(
         HubDataSet(
             path=config.path,

@@ -11,8 +11,8 @@ from aiayn.config.outputs import output_file
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system.output_format import Format
 
-TABLES = ("table2", "table3", "table4")
-"""Each is a sweep, sweeps/<table>.yaml, and a report."""
+TABLES = tuple(table for table in ("table2", "table3", "table4") if table in REPORTS)
+"""Each is a sweep, sweeps/<table>.yaml, and a report, which may be an extension's."""
 
 SMALLER = {
     "table2": ["sweeps=table2_en_de"],

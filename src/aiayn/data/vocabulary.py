@@ -16,8 +16,8 @@ from aiayn.registry import added_tokenizers, named
 from aiayn.system.documents import read_json
 
 AnyTokenizer: TypeAlias = SubwordTokenizer | WholePieceTokenizer
-AnyKind: TypeAlias = TokenizerKind | str
-"""Sub-words, given pieces, or a kind of an extension."""
+AnyKind: TypeAlias = str
+"""A `TokenizerKind` of sub-words, "given", or a kind of an extension."""
 
 
 @dataclass(frozen=True)

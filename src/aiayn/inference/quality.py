@@ -11,7 +11,7 @@ from aiayn.evaluation.bracket_counts import SentenceBrackets
 from aiayn.evaluation.matrix import Translations, quick_matrix
 from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import on_test_sets
-from aiayn.registry import added_tasks, named
+from aiayn.registry import added_task, named
 from aiayn.runs.record import RecordedBrackets
 
 
@@ -31,7 +31,7 @@ def quality_of(
     data: PreparedData, split: PreparedSplit, outputs: Sequence[str], *, bleu_tokenizer: str, trees: Path
 ) -> Quality:
     """Score outputs, a line for each sentence of the split; parse trees are also written to the file `trees`."""
-    if task := added_tasks().get(data.task):
+    if task := added_task(data.task):
         found: Quality = named(task.quality)(data, split, outputs, trees)
         return found
     return _quality_of_translations(data, split, outputs, bleu_tokenizer)

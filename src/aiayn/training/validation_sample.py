@@ -10,7 +10,7 @@ from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import corpus_bleu
 from aiayn.evaluation.samples import spread
 from aiayn.models.translation_model import TranslationModel
-from aiayn.registry import added_tasks, named
+from aiayn.registry import added_task, named
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import best_texts, search_all
 
@@ -37,8 +37,10 @@ class ValidationSample:
         mask[chosen] = True
         self._data, self._search, self._group, self._bleu_tokenizer = data, search, group, bleu_tokenizer
         self._sources = split.source.only(mask)
-        self._task = added_tasks().get(data.task)
-        self.metric = "val/f1" if self._task else "val/bleu_none" if data.pretokenized else "val/bleu"
+        self._task = added_task(data.task)
+        self.metric = "val/bleu_none" if data.pretokenized else "val/bleu"
+        if self._task:
+            self.metric = self._task.metric
         sides = split.source_lines(), split.gold_trees() if self._task else data.references(split)
         self._lines = [[side[index] for index in chosen] for side in sides]
 

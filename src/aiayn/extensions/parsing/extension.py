@@ -29,6 +29,7 @@ EXTENSION = Extension(
     tasks={
         "parsing": Task(
             quality="aiayn.extensions.parsing.task:quality",
+            metric="val/f1",
             validation_score="aiayn.extensions.parsing.task:validation_score",
         )
     },

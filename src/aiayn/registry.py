@@ -129,6 +129,8 @@ class Extension:
 
     commands: Mapping[str, Command] = field(default_factory=dict)
     reports: Mapping[str, Report] = field(default_factory=dict)
+    contents: Mapping[str, str] = field(default_factory=dict)
+    """Subclasses of `aiayn.reports.content.Content`, `module:name`, by the names of their JSON documents."""
     models: Mapping[str, Model] = field(default_factory=dict)
     corpora: Mapping[str, str] = field(default_factory=dict)
     """Functions of a corpus's configuration that return the corpus, `module:name`, by the kind of the corpus."""

@@ -7,10 +7,14 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
+from aiayn.reports.content import contents
+from aiayn.reports.schema_generation import document_schema
+
 FOLDER = files("aiayn.reports") / "schemas"
 
 SCHEMAS: dict[str, dict[str, Any]] = {
-    path.name.removesuffix(".json"): json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.iterdir()
+    **{path.name.removesuffix(".json"): json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.iterdir()},
+    **{name: document_schema(name) for name in contents()},
 }
 
 REGISTRY: Registry[Any] = Registry().with_resources(

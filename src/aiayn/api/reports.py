@@ -10,7 +10,7 @@ from aiayn.api.words import folder, word, words
 from aiayn.commands import report as report_command
 from aiayn.commands.composing import typed_configuration
 from aiayn.errors import UserError
-from aiayn.reports.formats import Document, documents_collected, json_document, markdown
+from aiayn.reports.formats import Document, document_text, documents_collected, markdown
 
 TEXTS = ("configuration", "page", "run")
 """Reports that are no tables."""
@@ -25,7 +25,7 @@ class Report:
     @property
     def content(self) -> dict[str, Any]:
         """The document of `aiayn report <noun> format=json`: numbers unrounded, None for those that are not finite."""
-        content: dict[str, Any] = json.loads(json_document(self.document.schema, self.document.content))
+        content: dict[str, Any] = json.loads(document_text(self.document))
         return content
 
     @property

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from aiayn.evaluation.bleu import doubt
 from aiayn.runs.provenance import Origin
@@ -13,6 +12,30 @@ from aiayn.runs.record import Record, SplitScores
 
 MOST_RUNS = 4
 """The most runs of a version that a remark names; for more it states their number."""
+
+
+@dataclass(frozen=True)
+class CodeContent:
+    """One version of code, precision and packages, and the runs that it made."""
+
+    commit: str | None
+    """Commit of the checkout; None outside one."""
+    dirty: bool | None
+    """Whether there were uncommitted changes, untracked files included."""
+    patch: str | None
+    """The digest of these changes; None if there are none, or they cannot be read."""
+    packages: Mapping[str, str]
+    """Versions, by name, of the packages that can change a result."""
+    precision: str | None
+    """Precision in Lightning's notation."""
+    tf32: bool | None
+    """Whether products in single precision were TensorFloat-32."""
+    version: str | None
+    """Version of the installed package; None in a checkout."""
+    earlier: tuple[Origin, ...]
+    """The origins of earlier attempts of these runs."""
+    runs: tuple[Path, ...]
+    """Directories of the runs that this code made."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +65,12 @@ class CodeVersion:
         *earlier, last = _last_apart([origin.precision_text for origin in self.origins if origin.precision] or [""])
         return f"{last}, begun in {', '.join(earlier)}" if earlier else last
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        *earlier, last = map(dataclasses.asdict, self.origins)
-        runs = [str(run) for run in self.runs]
-        return {**last, "packages": dict(self.packages), "earlier": earlier, "runs": runs}
+    @property
+    def content(self) -> "CodeContent":
+        """The version in a document for programs."""
+        *earlier, last = self.origins
+        facts = {**vars(last), "packages": dict(self.packages)}
+        return CodeContent(**facts, earlier=tuple(earlier), runs=self.runs)
 
 
 def _last_apart(texts: Sequence[str]) -> list[str]:

@@ -184,7 +184,7 @@ def document(comparison: Comparison) -> Document:
             "conditions": comparison.conditions,
             "systems": [_plain(comparison, number) for number in range(len(comparison.systems))],
             "by_source_length": [asdict(bucket) for bucket in comparison.buckets],
-            "code": [version.plain() for version in comparison.versions],
+            "code": [version.content for version in comparison.versions],
             "remarks": remarks,
         },
     )

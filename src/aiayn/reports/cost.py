@@ -1,18 +1,19 @@
 """The cost of runs, each and in total, with the cost column of Table 2."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from aiayn.config.report_schema import OnlyComparedConfig, ReportConfig
 from aiayn.errors import UserError
 from aiayn.paper.tables import load_table2
 from aiayn.reports.code_versions import code_versions, version_remarks
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, duration, hours, operations
-from aiayn.reports.reported_runs import ReportedRun, is_asked_for, readable_runs
+from aiayn.reports.reported_runs import ReportedRun, RunProvenance, is_asked_for, readable_runs
 from aiayn.runs.cost import Attempt, RunCost, Total
 from aiayn.runs.ledger import State, read_results
 
@@ -50,6 +51,44 @@ class CostOfRun(ReportedRun):
         if self.record.cost is None or self.entry.state is not State.finished:
             return None
         return max(0.0, sum(attempt.fitting_seconds for attempt in self.account.attempts) - self.record.seconds)
+
+
+@dataclass(frozen=True)
+class AccountOfRun(RunProvenance):
+    """A run with its account."""
+
+    lost_seconds: float | None
+    """Training and validation lost to kills; None if unknown."""
+    attempts: tuple[Attempt, ...]
+    """The attempts in order; the last one may be under way."""
+    total: Total
+    """The sum of the attempts."""
+
+
+@dataclass(frozen=True)
+class PrintedCost:
+    """Training FLOPs of a system of Table 2."""
+
+    flops_en_de: float | None
+    """As printed for English to German; None where blank."""
+    flops_en_fr: float | None
+    """As printed for English to French; None where blank."""
+
+
+@dataclass(frozen=True)
+class CostContent(Content):
+    """The cost of runs: aiayn report cost."""
+
+    schema: ClassVar = "cost/1"
+
+    runs: tuple[AccountOfRun, ...]
+    """The runs."""
+    total: Total
+    """The sum over the runs."""
+    paper: Mapping[str, PrintedCost]
+    """The cost column of Table 2, by system."""
+    definitions: Mapping[str, str]
+    """Definitions of the columns."""
 
 
 def report_cost(config: ReportConfig, output: Path | None) -> None:
@@ -171,18 +210,15 @@ def document(runs: Sequence[CostOfRun]) -> Document:
         written="Written by `aiayn report cost` from the records of the runs.",
         grids=list(grids(runs)),
         remarks=list(remarks(runs)),
-        schema="cost/1",
-        content={
-            "runs": [_plain(run) for run in runs],
-            "total": total_of(runs).plain(),
-            "paper": {
-                system.id: {"flops_en_de": system.flops_en_de.value, "flops_en_fr": system.flops_en_fr.value}
+        content=CostContent(
+            runs=tuple(
+                AccountOfRun(**vars(run.provenance), lost_seconds=run.lost_seconds, **vars(run.account)) for run in runs
+            ),
+            total=total_of(runs),
+            paper={
+                system.id: PrintedCost(system.flops_en_de.value, system.flops_en_fr.value)
                 for system in load_table2().rows
             },
-            "definitions": DEFINITIONS,
-        },
+            definitions=DEFINITIONS,
+        ),
     )
-
-
-def _plain(run: CostOfRun) -> dict[str, Any]:
-    return {**run.plain(), "lost_seconds": run.lost_seconds, **run.account.plain()}

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aiayn.errors import shown
+from aiayn.reports.content import Content, content_text, plain
 from aiayn.reports.fitting import Fitted, fitted
 from aiayn.reports.grid import Grid
 from aiayn.runs.record import json_text
@@ -85,9 +86,9 @@ class Document:
     runs: Sequence[Path] = ()
     """Run directories that a Markdown page lists."""
     schema: str = ""
-    """Name and version of the JSON document, as in cost/1; see `schemas/`."""
-    content: Mapping[str, Any] = field(default_factory=dict)
-    """Of the JSON document: all numbers, unrounded."""
+    """Name and version of the JSON document, as in cost/1, where `content` is a mapping; see `schemas/`."""
+    content: Content | Mapping[str, Any] = field(default_factory=dict)
+    """The content of the JSON document: all numbers, unrounded."""
     rows: Sequence[Mapping[str, Any]] = ()
     """Of the CSV file."""
     evidence: Evidence | None = None
@@ -118,7 +119,7 @@ def show(document: Document, output: Path | None) -> None:
         print(output)  # noqa: T201
         return
     if output_format() is Format.json:
-        print_json(document.schema, document.content)
+        sys.stdout.write(document_text(document))
         return
     terminal = console()
     if document.lead:
@@ -133,7 +134,19 @@ def show(document: Document, output: Path | None) -> None:
 
 def json_document(schema: str, content: Mapping[str, Any]) -> str:
     """A document for programs: its schema, as in cost/1, and then its content."""
-    return json_text({"schema": f"aiayn/{schema}", **content})
+    return json_text({"schema": f"aiayn/{schema}", **plain(content)})
+
+
+def document_text(document: Document) -> str:
+    """The JSON document of a report."""
+    if isinstance(document.content, Content):
+        return content_text(document.content)
+    return json_document(document.schema, document.content)
+
+
+def print_content(content: Content) -> None:
+    """Print a document for programs, the only one on standard output."""
+    sys.stdout.write(content_text(content))
 
 
 def print_json(schema: str, content: Mapping[str, Any]) -> None:
@@ -181,7 +194,7 @@ FORMATS: Mapping[str, Callable[[Document], str]] = {
     ".md": markdown,
     ".tex": latex,
     ".csv": comma_separated,
-    ".json": lambda document: json_document(document.schema, document.content),
+    ".json": document_text,
 }
 """By the suffix of the file."""
 

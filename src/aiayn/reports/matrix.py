@@ -113,7 +113,7 @@ def document(matrix: Matrix) -> Document:
         content={
             "run": evaluation.name,
             "data": record.data,
-            "code": [version.plain() for version in versions],
+            "code": [version.content for version in versions],
             "remarks": [*scored, *matrix.remarks],
             "scores": {
                 split: {name: vars(score) for name, score in scores.items()} for split, scores in matrix.scores.items()

@@ -337,7 +337,7 @@ def document(paired: Paired) -> Document:
             letter: {"run": each.name, "experiment": each.record.experiment, "seed": each.record.seed}
             for letter, each in zip(("a", "b"), paired.evaluations, strict=True)
         },
-        "code": [version.plain() for version in paired.versions],
+        "code": [version.content for version in paired.versions],
         "split": paired.split,
         "tests": {name: {**vars(test), "difference": test.difference} for name, test in paired.tests.items()},
         "signatures": {name: score.signature for name, score in paired.recorded.shown.items()},

@@ -1,13 +1,15 @@
 """The vocabulary and biases that the numbers of parameters in Table 3 imply."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import count_parameters
 from aiayn.paper.tables import Row, load_table3
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 
@@ -16,6 +18,36 @@ PAPER_ROWS = 37_000
 
 TENSOR2TENSOR_ROWS = 40_960
 """Rows that the authors' code of June 2017 gave the embedding matrix."""
+
+
+@dataclass(frozen=True)
+class CountedRow:
+    """The parameters of a row of Table 3."""
+
+    row: str
+    """Row of Table 3."""
+    change: str
+    """The row's change to base."""
+    printed_millions: float | None
+    """The number as printed; None where blank."""
+    by_text: int
+    """The count by the paper's text."""
+    by_code: int
+    """The count by the authors' code of June 2017."""
+
+
+@dataclass(frozen=True)
+class ParametersContent(Content):
+    """The parameters of Table 3, counted: aiayn report parameters."""
+
+    schema: ClassVar = "parameters/1"
+
+    rows: tuple[CountedRow, ...]
+    """The rows of Table 3."""
+    rows_by_text: int
+    """Entries of the vocabulary by the paper's text."""
+    rows_by_code: int
+    """Rows of the embedding matrix by the authors' code of June 2017."""
 
 
 def report_parameters(output: Path | None) -> None:
@@ -31,8 +63,7 @@ def document() -> Document:
         stated = str(row.parameters) if row.parameters.printed else f"({table.row('base').parameters})"
         by_text = count(row, vocabulary_size=PAPER_ROWS, projection_bias=False)
         by_code = count(row, vocabulary_size=TENSOR2TENSOR_ROWS, projection_bias=True)
-        plain = {"row": row.id, "change": row.label, "printed_millions": row.parameters.value}
-        rows.append({**plain, "by_text": by_text, "by_code": by_code})
+        rows.append(CountedRow(row.id, row.label, row.parameters.value, by_text, by_code))
         lines.append((row.id, row.label, stated, _cell(row, by_text), _cell(row, by_code)))
     headings = ("<row", "<change", "paper", "37,000 rows", "40,960 rows, biases")
     missed = [row for row, *_, code in lines if code.endswith("≠")]
@@ -49,8 +80,7 @@ def document() -> Document:
         "Written by `aiayn report parameters`.",
         [grid],
         [summary],
-        schema="parameters/1",
-        content={"rows": rows, "rows_by_text": PAPER_ROWS, "rows_by_code": TENSOR2TENSOR_ROWS},
+        content=ParametersContent(tuple(rows), PAPER_ROWS, TENSOR2TENSOR_ROWS),
     )
 
 

@@ -3,7 +3,7 @@
 import fnmatch
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,40 @@ logger = logging.getLogger("aiayn")
 
 FINGERPRINT_DIGITS = 12
 """Shown of a fingerprint."""
+
+
+@dataclass(frozen=True)
+class RunProvenance:
+    """A run of a report, in a document for programs."""
+
+    run: Path
+    """Run directory."""
+    state: State
+    """State, as in the ledger."""
+    experiment: str
+    """The experiment."""
+    seed: int
+    """The seed."""
+    scale: str
+    """The scale."""
+    data: str
+    """The corpus."""
+    data_fingerprint: str | None
+    """Checksum of the prepared corpus; None if it was not prepared."""
+    commit: str | None
+    """Commit of the checkout; None outside one."""
+    dirty: bool | None
+    """Whether there were uncommitted changes, untracked files included."""
+    patch: str | None
+    """The digest of these changes; None if there are none, or they cannot be read."""
+    precision: str | None
+    """Precision of training in Lightning's notation."""
+    tf32: bool | None
+    """Whether products in single precision were TensorFloat-32."""
+    packages: str | None
+    """Digest of the installed packages."""
+    version: str | None
+    """Version of the installed package; None in a checkout."""
 
 
 @dataclass(frozen=True)
@@ -90,22 +124,12 @@ class ReportedRun:
         dev = self.record.scores["dev"]
         return {"split": f"dev, {dev.sentences:,} sentences", dev.bleu_name: dev.quality.signature}
 
-    def plain(self) -> dict[str, Any]:
-        """Its provenance, for JSON."""
-        names = (
-            "experiment",
-            "seed",
-            "scale",
-            "data",
-            "data_fingerprint",
-            "commit",
-            "dirty",
-            "patch",
-            "precision",
-            "tf32",
-        )
-        state = {"run": str(self.path), "state": self.entry.state.value}
-        return state | {name: getattr(self.record, name) for name in names} | asdict(self.record.origin)
+    @property
+    def provenance(self) -> "RunProvenance":
+        """The run in a document for programs."""
+        record = self.record
+        chosen = {name: getattr(record, name) for name in ("experiment", "seed", "scale", "data", "data_fingerprint")}
+        return RunProvenance(self.path, self.entry.state, **chosen, **vars(record.origin))
 
 
 def finished_run(path: Path) -> ReportedRun | None:

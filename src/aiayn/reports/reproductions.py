@@ -179,5 +179,5 @@ def _plain(reproduction: Reproduction) -> dict[str, Any]:
         "published": asdict(reproduction.published),
         "scores": {name: reproduction.scores(name) for name in reproduction.definitions},
         "difference": found and found.plain(),
-        "runs": [run.plain() for run in reproduction.runs],
+        "runs": [run.provenance for run in reproduction.runs],
     }

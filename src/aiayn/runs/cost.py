@@ -29,13 +29,15 @@ class Devices:
     """The devices of one kind of an attempt, one for each process; None: unknown."""
 
     name: str
+    """Name of the device."""
     count: int
+    """Number of devices of this kind."""
     sustained_flops: float | None = None
     """FLOP/s of one device in single precision, with which Table 2 multiplies."""
     peak_flops: float | None = None
     """Highest FLOP/s of one device in the run's precision."""
     basis: Basis | None = None
-    """Of `sustained_flops`; the peak is the maker's, or measured."""
+    """The source of `sustained_flops`; the peak is the maker's, or measured."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,11 @@ class Attempt:
     started: str | None
     """UTC, ISO 8601."""
     devices: tuple[Devices, ...]
+    """The devices of the attempt."""
     price_per_device_hour: float | None = None
+    """Price of one device for an hour; None if not stated."""
     currency: str = ""
+    """Currency of the price; may be empty."""
     training_seconds: float = 0.0
     """Wall time of optimizer steps."""
     validation_seconds: float = 0.0
@@ -56,11 +61,13 @@ class Attempt:
     source_tokens: int = 0
     """Source tokens of the training steps."""
     target_tokens: int = 0
+    """Target tokens of the training steps."""
     flops: float = 0.0
-    """Of the forward and backward passes."""
+    """FLOPs of the forward and backward passes."""
     gpu_joules: float | None = None
+    """Energy of the GPUs."""
     processor_joules: float | None = None
-    """Of the host's processors, by all its processes."""
+    """Energy of the host's processors, used by all its processes."""
 
     @property
     def count(self) -> int:
@@ -98,10 +105,13 @@ class Total:
     """The sum of attempts; None means unknown, never 0."""
 
     training_seconds: float
+    """Wall time of optimizer steps."""
     validation_seconds: float
+    """Wall time of validations between them."""
     evaluation_seconds: float
+    """Wall time of scoring dev and test at the end."""
     device_hours: float
-    """Of training, validation and evaluation."""
+    """Hours of training, validation and evaluation, times devices."""
     flops: float
     """Analytic FLOPs of training."""
     paper_flops: float | None
@@ -109,9 +119,13 @@ class Total:
     mfu: float | None
     """Model FLOPs utilisation: analytic FLOP/s of training as a share of the devices' peak."""
     gpu_kwh: float | None
+    """Energy of the GPUs in kWh."""
     processor_kwh: float | None
+    """Energy of the hosts' processors in kWh."""
     price: float | None
+    """Price in `currency`; None if an attempt has none, or there are several currencies."""
     currency: str | None
+    """Currency of the price."""
 
     @classmethod
     def of(cls, attempts: Sequence[Attempt]) -> Self:

@@ -82,8 +82,11 @@ class Origin:
     """The facts that can change the result of an attempt, besides its configuration, data and hardware."""
 
     commit: str | None
+    """Commit of the checkout; None outside one."""
     dirty: bool | None
+    """Whether there were uncommitted changes, untracked files included."""
     patch: str | None
+    """The digest of these changes; None if there are none, or they cannot be read."""
     packages: str | None
     """Digest of the installed packages."""
     precision: str | None

@@ -320,7 +320,7 @@ def remarks(report: Table4Report) -> Iterator[str]:
 def _plain(run: ParserRun) -> dict[str, Any]:
     """For JSON."""
     return {
-        **run.plain(),
+        **vars(run.provenance),
         "is_on_section_23": run.is_on_section_23,
         "sentences": None if run.test is None else run.test.sentences,
         "scores": {} if run.brackets is None else vars(run.brackets),

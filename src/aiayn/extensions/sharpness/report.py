@@ -86,7 +86,7 @@ def document(comparison: Comparison, stages: Stages) -> Document:
         ],
         runs=[run.path for run in comparison.runs],
         schema="sharpness/1",
-        content={"conditions": comparison.conditions, "systems": systems, "code": [each.plain() for each in versions]},
+        content={"conditions": comparison.conditions, "systems": systems, "code": [each.content for each in versions]},
     )
 
 

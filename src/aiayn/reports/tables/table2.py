@@ -313,7 +313,7 @@ def _plain(run: TestedRun) -> dict[str, Any]:
     """For JSON."""
     test = run.test
     return {
-        **run.plain(),
+        **vars(run.provenance),
         "is_on_newstest2014": run.is_on_newstest2014,
         "sentences": None if test is None else test.sentences,
         "averaged_steps": [] if test is None else list(test.averaged_steps),

@@ -64,7 +64,7 @@ def document(report: Report) -> Document:
             "claims": [judged.plain() for judged in report.claims],
             "agreement": report.agreement and dataclasses.asdict(report.agreement),
             "runs": [str(path) for path in report.runs],
-            "code": [version.plain() for version in report.versions],
+            "code": [version.content for version in report.versions],
             "remarks": list(report.remarks),
         },
         rows=[{**plain, "seeds": len(plain["seeds"]), **report.conditions} for plain in rows],

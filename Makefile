@@ -26,7 +26,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 14))
 
-.PHONY: help demo environment test test-quick smoke test-long test-browser test-slurm test-ray test-oracles published test-gpu check format docs notebooks bench gpu tour site release lock clean
+.PHONY: help demo environment test test-quick smoke test-long test-browser test-slurm test-ray test-oracles published test-gpu check format notebooks bench gpu tour site release lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
@@ -78,9 +78,6 @@ check: $(INSTALLED)  ## formatting, lint, types and import contracts; changes no
 format: $(INSTALLED)  ## format, and mend what the linter can
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
-
-docs: $(INSTALLED)  ## regenerate docs/configuration.md from the schema and conf/
-	@$(BIN)/aiayn report configuration output=docs/configuration.md
 
 notebooks: $(INSTALLED)  ## execute docs/notebooks and store their outputs: minutes
 	@$(BIN)/python tests/support/notebooks.py

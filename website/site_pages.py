@@ -15,6 +15,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from aiayn.commands.front_end import COMMANDS
+from aiayn.reports.configuration import configuration_page
 
 ROOT = Path(__file__).parents[1]
 
@@ -53,7 +54,8 @@ A group is chosen by `group=option`, a value stated by `key=value`.
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages, and the files of the repository that a document links to."""
     generated = {copy: BADGES.sub("", (ROOT / name).read_text(encoding="utf-8")) for name, copy in COPIES.items()}
-    generated |= {"api.md": API, "commands.md": commands_page((ROOT / "docs" / "configuration.md").read_text())}
+    configuration = configuration_page()
+    generated |= {"api.md": API, "configuration.md": configuration, "commands.md": commands_page(configuration)}
     for name, content in generated.items():
         files.append(File.generated(config, name, content=content))
     documents = [*(ROOT / name for name in COPIES), *(ROOT / "docs").rglob("*.md")]

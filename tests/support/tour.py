@@ -29,7 +29,7 @@ OWN_IDEAS = DOCS / "own-ideas.md"
 PREREGISTRATION = DOCS / "preregistration.md"
 """Has a study of the user's own."""
 
-NOT_RUN = ("configuration.md", "log.md", "performance.md")
+NOT_RUN = ("log.md", "performance.md")
 """Generated pages, and commands of the past."""
 
 README = ROOT / "README.md"

@@ -18,8 +18,8 @@ from aiayn.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-RECORDS = ("log.md", "performance.md", "configuration.md")
-"""They name files of the past, or are written by a program and tested beside it."""
+RECORDS = ("log.md", "performance.md")
+"""They name files of the past, or are written by a program."""
 
 HAND_WRITTEN = [path for path in DOCUMENTS if path.name not in RECORDS]
 HELP = sorted((store.conf_directory() / "hydra" / "help").glob("*.yaml"))

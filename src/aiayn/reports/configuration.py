@@ -48,8 +48,8 @@ INTRODUCTION = """\
 
 The groups, keys and defaults of every command with keys of its own: all but `aiayn reproduce`, which takes those of
 others. Of Hydra's own groups, `hydra/launcher` and `hydra/sweeper` are listed, with the keys that this project adds.
-Written by `aiayn report configuration` (in a checkout: `make docs`) from the schema in `src/aiayn/config/*schema.py`,
-the values in `conf/` and the comments there. Edit those, not this page.
+Written by `aiayn report configuration` from the schema in `src/aiayn/config/*schema.py`, the values in `conf/` and the
+comments there.
 
 A group is chosen by `group=option` and a value stated by `key=value`: `aiayn train scale=nano model.num_heads=4`.
 Defaults are shown as they come out at `scale=demo`, which is the default scale; where a file under `conf/` states an

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from aiayn.commands.front_end import COMMANDS
+from aiayn.reports.configuration import configuration_page
 from site_pages import COPIES, ROOT, commands_page, linked_sources, site_path
 
 DOCUMENTS = [*(ROOT / name for name in COPIES), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -27,13 +28,14 @@ def test_every_document_is_in_the_navigation_once() -> None:
     paths = navigated(yaml.safe_load(text)["nav"])
     documents = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
     notebooks = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.ipynb")]
-    expected = {*documents, *notebooks, *COPIES.values(), "api.md", "commands.md"}
+    expected = {*documents, *notebooks, *COPIES.values(), "api.md", "commands.md", "configuration.md"}
     assert {path for path in paths if not path.endswith(".html")} == expected
     assert len(paths) == len(set(paths))
 
 
+@pytest.mark.long
 def test_every_verb_has_its_help_and_keys() -> None:
-    page = commands_page((ROOT / "docs" / "configuration.md").read_text(encoding="utf-8"))
+    page = commands_page(configuration_page())
     sections = {part.partition("\n")[0]: part for part in page.split("\n## aiayn ")[1:]}
     assert list(sections) == list(COMMANDS)
     assert all(f"aiayn {verb}" in text for verb, text in sections.items() if verb != "reproduce")

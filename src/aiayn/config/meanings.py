@@ -6,11 +6,15 @@ import inspect
 from itertools import pairwise, takewhile
 from pathlib import Path
 
+from typing_extensions import is_typeddict
+
 
 def meanings(kind: type) -> dict[str, str]:
-    """The docstrings of a dataclass' fields and of its bases' fields, from the source."""
+    """The docstrings of the fields of a dataclass and its bases, or of the keys of a TypedDict, from the source."""
     found: dict[str, str] = meanings(kind.overridden) if hasattr(kind, "overridden") else {}
-    for each in filter(dataclasses.is_dataclass, reversed(kind.__mro__)):
+    for each in reversed(kind.__mro__):
+        if not (dataclasses.is_dataclass(each) or is_typeddict(each)):
+            continue
         (definition,) = ast.parse(inspect.getsource(each)).body
         assert isinstance(definition, ast.ClassDef)
         for field, text in pairwise(definition.body):

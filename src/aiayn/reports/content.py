@@ -27,7 +27,10 @@ class Content:
 CONTENTS: Mapping[str, str] = {
     "check": "aiayn.reports.contract:CheckContent",
     "cost": "aiayn.reports.cost:CostContent",
+    "evaluate": "aiayn.reports.row:EvaluateContent",
     "parameters": "aiayn.reports.parameters:ParametersContent",
+    "run": "aiayn.reports.row:RunContent",
+    "status": "aiayn.reports.status:StatusContent",
 }
 """The core's subclasses of `Content`, `module:name`, by the names of their documents."""
 

@@ -1,19 +1,59 @@
 """One run beside the paper's row, on the terminal."""
 
-import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from rich.console import Console
 from rich.table import Table
 
 from aiayn.paper.tables import Row, load_table3
-from aiayn.reports.formats import console, print_json, print_text
+from aiayn.reports.content import Content
+from aiayn.reports.formats import console, print_content, print_text
 from aiayn.reports.numbers import duration, millions
 from aiayn.runs.record import Record, SplitScores, Status
 from aiayn.system.output_format import Format, output_format
 
 COMPARABILITY = "paper: values compare only with equal data, vocabulary and definition of BLEU"
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """A row of Table 3 as printed."""
+
+    row: str
+    """Row of Table 3."""
+    ppl: float | None
+    """Perplexity as printed; None where blank."""
+    bleu: float | None
+    """BLEU as printed; None where blank."""
+
+
+@dataclass(frozen=True)
+class RunContent(Content):
+    """A run: aiayn train, aiayn report run."""
+
+    schema: ClassVar = "run/1"
+
+    run: Path
+    """Run directory."""
+    record: Record
+    """The record of the run, run.json."""
+    paper: PrintedRow | None
+    """The paper's row, of other data; None for other experiments."""
+
+
+@dataclass(frozen=True)
+class EvaluateContent(Content):
+    """Scores of a checkpoint: aiayn evaluate."""
+
+    schema: ClassVar = "evaluate/1"
+
+    run: str
+    """Run directory."""
+    scores: Mapping[str, SplitScores]
+    """The scores by split."""
 
 
 def paper_row(experiment: str) -> Row | None:
@@ -38,8 +78,8 @@ def print_row(record: Record, directory: Path) -> None:
 def print_record(record: Record, directory: Path) -> None:
     """Print a run's record as JSON, with the row of Table 3 if it has one."""
     paper = paper_row(record.experiment)
-    printed = None if paper is None else {"row": paper.id, "ppl": paper.ppl.value, "bleu": paper.bleu.value}
-    print_json("run/1", {"run": str(directory), "record": dataclasses.asdict(record), "paper": printed})
+    printed = None if paper is None else PrintedRow(paper.id, paper.ppl.value, paper.bleu.value)
+    print_content(RunContent(directory, record, printed))
 
 
 def print_table(table: Table, output: Console) -> None:
@@ -102,7 +142,7 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str, title: str | No
         title: for an evaluation of several runs.
     """
     if output_format() is Format.json:
-        print_json("evaluate/1", {"run": run, "scores": {name: dataclasses.asdict(of) for name, of in scores.items()}})
+        print_content(EvaluateContent(run, scores))
         return
     table = Table()
     any_split = next(iter(scores.values()))

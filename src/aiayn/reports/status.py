@@ -1,12 +1,12 @@
 """The ledger on the terminal, once or updated while runs train."""
 
-import dataclasses
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -18,17 +18,17 @@ from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.errors import UserError
 from aiayn.paper.tables import load_table3
-from aiayn.reports.formats import console, print_grid, print_json, print_text, rich_tables
+from aiayn.reports.content import Content
+from aiayn.reports.formats import console, print_content, print_grid, print_text, rich_tables
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_ledger
+from aiayn.runs.record import Record, SplitScores
 from aiayn.system.output_format import Format, output_format
 
 if TYPE_CHECKING:
     from rich.segment import Segment
-
-    from aiayn.runs.record import Record
 
 LATEST = {
     "val PPL": ("val/ppl", "{:.2f}"),
@@ -38,6 +38,54 @@ LATEST = {
     "tok/s": ("train/tokens_per_second", "{:,.0f}"),
 }
 """The columns of runs that are training: metric and format."""
+
+
+@dataclass(frozen=True)
+class StatusOfRun:
+    """The state of a run; scores of trials are omitted."""
+
+    run: Path
+    """Run directory."""
+    settings: str | None
+    """The settings in which runs of one row differ, or the reason of a trial; None if there are none."""
+    scale: str | None
+    """The scale; None if the record cannot be read."""
+    data: str | None
+    """The corpus; None if the record cannot be read."""
+    experiment: str | None
+    """The experiment; None if the record cannot be read."""
+    seed: int | None
+    """The seed; None if the record cannot be read."""
+    state: State
+    """The state."""
+    message: str | None
+    """Why it failed or stopped, or who holds it."""
+    step: int
+    """Optimizer steps done, as far as logged."""
+    max_steps: int | None
+    """Optimizer steps planned; None before training."""
+    seconds: float
+    """Wall time of training so far."""
+    seconds_left: float | None
+    """The estimated rest of the training; None unless it is training."""
+    latest: Mapping[str, float]
+    """The newest value of each metric, of runs that have not finished."""
+    scores: Mapping[str, SplitScores]
+    """The scores by split: dev, test; empty for trials."""
+
+
+@dataclass(frozen=True)
+class StatusContent(Content):
+    """Runs below a folder: aiayn status."""
+
+    schema: ClassVar = "status/1"
+
+    folder: Path
+    """The folder."""
+    runs: tuple[StatusOfRun, ...]
+    """The runs by path."""
+    counts: Mapping[State, int]
+    """The number of runs by state."""
 
 
 def print_status(runs: Path, view: View) -> None:
@@ -52,7 +100,7 @@ def print_status(runs: Path, view: View) -> None:
         UserError: there is no such folder.
     """
     if output_format() is Format.json:
-        print_json("status/1", _content(read_ledger(runs), runs))
+        print_content(_content(read_ledger(runs), runs))
         return
     output = console()
     for part in _parts(read_ledger(runs), runs, view):
@@ -62,23 +110,19 @@ def print_status(runs: Path, view: View) -> None:
             print_text(part, output)
 
 
-def _content(entries: Sequence[Entry], runs: Path) -> dict[str, Any]:
-    """For JSON."""
+def _content(entries: Sequence[Entry], folder: Path) -> StatusContent:
     variants = _variants(entries)
-    return {
-        "folder": str(runs),
-        "runs": [
-            {
-                "run": str(entry.directory.path),
-                "settings": variants.get(entry.directory.path) or None,
-                "scale": None if entry.record is None else entry.record.scale,
-                "data": None if entry.record is None else entry.record.data,
-                **plain_entry(entry),
-            }
-            for entry in entries
-        ],
-        "counts": plain_counts(entry.state for entry in entries),
-    }
+    runs = tuple(
+        StatusOfRun(
+            run=entry.directory.path,
+            settings=variants.get(entry.directory.path) or None,
+            scale=None if entry.record is None else entry.record.scale,
+            data=None if entry.record is None else entry.record.data,
+            **plain_entry(entry),
+        )
+        for entry in entries
+    )
+    return StatusContent(folder, runs, Counter(entry.state for entry in entries))
 
 
 def plain_entry(entry: Entry) -> dict[str, Any]:
@@ -88,14 +132,14 @@ def plain_entry(entry: Entry) -> dict[str, Any]:
     return {
         "experiment": None if record is None else record.experiment,
         "seed": None if record is None else record.seed,
-        "state": entry.state.value,
+        "state": entry.state,
         "message": entry.message,
         "step": entry.step,
         "max_steps": None if record is None else record.max_steps,
         "seconds": entry.seconds,
         "seconds_left": entry.seconds_left,
-        "latest": dict(entry.latest),
-        "scores": {split: dataclasses.asdict(found) for split, found in scores.items()},
+        "latest": entry.latest,
+        "scores": scores,
     }
 
 
@@ -191,7 +235,7 @@ def _variants(entries: Iterable[Entry]) -> dict[Path, str]:
     return variants
 
 
-def _row(record: "Record") -> tuple[str, str, str]:
+def _row(record: Record) -> tuple[str, str, str]:
     return record.scale, record.data, record.experiment
 
 

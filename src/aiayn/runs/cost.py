@@ -174,9 +174,9 @@ class RunCost:
     """The account of a run in its record."""
 
     attempts: tuple[Attempt, ...]
-    """In order; the last one may be under way."""
+    """The attempts in order; the last one may be under way."""
     total: Total
-    """Their sum, computed anew when an account is read."""
+    """The sum of the attempts, computed anew when an account is read."""
 
     @classmethod
     def of(cls, attempts: Iterable[Attempt]) -> Self:

@@ -11,13 +11,17 @@ class Hardware(TypedDict, total=False):
     """The machine of an attempt, as torch and the system name it."""
 
     processor: str
+    """The processor's model name."""
     cores: int | None
+    """The number of logical processors; None if unknown."""
     memory_gib: float
+    """The memory in GiB."""
     gpus: list[str]
-    """Names."""
+    """The names of the GPUs that torch sees."""
     threads: int
-    """Of one process."""
+    """The threads of one process."""
     processes: int
+    """The processes of the attempt."""
 
 
 def hardware() -> Hardware:

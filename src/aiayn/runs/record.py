@@ -45,15 +45,19 @@ class RecordedBrackets:
     """Labelled brackets of parse trees beside the gold ones, as EVALB counts them; in percent."""
 
     f1: float
+    """F1 of labelled brackets."""
     precision: float
+    """Precision of labelled brackets."""
     recall: float
+    """Recall of labelled brackets."""
     exact_match: float
-    """Sentences with every bracket right."""
+    """The share of sentences with every bracket right."""
     tagging_accuracy: float | None
-    """Words with the right tag; None where the model writes no tags."""
+    """The share of words with the right tag; None where the model writes no tags."""
     well_formed: float
-    """Outputs that were a tree over exactly their words; the others were repaired."""
+    """The share of outputs that were a tree over exactly their words; the others were repaired."""
     signature: str
+    """How brackets are counted."""
 
     @property
     def shown(self) -> dict[str, Score]:
@@ -74,11 +78,17 @@ class RecordedSearch:
     """The settings of a search that can change what it finds; see `conf/decoding`."""
 
     beam_size: int
+    """Hypotheses kept at a step."""
     length_penalty: str
+    """Name of the length penalty."""
     length_penalty_alpha: float
+    """Strength of the length penalty."""
     max_extra_length: int
+    """The most tokens of an output beyond those of its source."""
     eos_within: str
+    """Which continuations of a step may end; see `conf/decoding`."""
     constrained: bool
+    """Whether only trees over exactly the words of the sentence were searched."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +100,9 @@ class SplitScores:
     bleu: Score | None
     """sacreBLEU; on detokenised text unless the data came split into words."""
     chrf: Score | None
-    """On the same text."""
+    """chrF on the same text."""
     sentences: int
+    """Sentences scored."""
     checkpoint_step: int
     """Optimizer step of the checkpoint scored, of a mean the last one."""
     seconds: float
@@ -101,16 +112,19 @@ class SplitScores:
     engine: str = "torch"
     """torch: a single model; ensemble<n>-<key>: an ensemble of n."""
     averaged_steps: tuple[int, ...] = ()
-    """Of the checkpoints whose mean was scored, ascending."""
+    """Steps of the checkpoints whose mean was scored, ascending."""
     matrix: dict[str, Score] = field(default_factory=dict)
     """The same hypotheses by other definitions, by the names of `aiayn.evaluation.matrix.TITLES`."""
     brackets: RecordedBrackets | None = None
+    """Scores of parse trees; None for translations."""
     search: RecordedSearch | None = None
+    """Settings of the search; None if unknown."""
     cut_short: int | None = None
     """Outputs that reached their limit, source tokens + `search.max_extra_length`; None: not counted."""
     commit: str | None = None
-    """Of the code that scored; None outside a checkout."""
+    """Commit of the code that scored; None outside a checkout."""
     dirty: bool | None = None
+    """Whether that code had uncommitted changes; None outside a checkout."""
     patch: str | None = None
     """Digest of that code's uncommitted changes."""
 
@@ -201,20 +215,27 @@ class Record:
     """The record of one run."""
 
     schema_version: int
+    """Version of the record."""
     run_id: str
-    """Also the id of the W&B run, which `wandb agent` may have chosen."""
+    """The run's id, also of the W&B run, which `wandb agent` may have chosen."""
     name: str
     """Folder below the runs folder."""
     experiment: str
+    """The experiment, as in table3/base."""
     scale: str
+    """The scale."""
     fidelity: str
+    """The fidelity profile."""
     seed: int
+    """The seed."""
     command: str
-    """As the user typed it; of a multirun that of this job alone."""
+    """The command as the user typed it; of a multirun that of this job alone."""
     config_hash: str
+    """Run identity: the hash of everything in the configuration that can change a result."""
     data: str
     """The corpus's name."""
     status: Status
+    """The state of the run, as it was last written."""
     difference: str = ""
     """The run's changes to its experiment, as in dropout=0.3; may be empty."""
     trial: str | None = None
@@ -224,9 +245,11 @@ class Record:
     data_fingerprint: str | None = None
     """Checksum of the prepared corpus."""
     data_counts: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Per split: pairs kept and dropped, tokens."""
+    """Numbers of pairs kept and dropped, and of tokens, by split."""
     versions: dict[str, str] = field(default_factory=dict)
+    """Versions, by name, of the packages that can change a result."""
     commit: str | None = None
+    """Commit of the checkout; None outside one."""
     dirty: bool | None = None
     """Whether the checkout had uncommitted changes below src/, conf/ or sweeps/."""
     patch: str | None = None
@@ -238,7 +261,7 @@ class Record:
     repeats: int = 0
     """The number of times that the run was trained anew after it had finished (force=true)."""
     hardware: Hardware = field(default_factory=Hardware)
-    """Empty before training."""
+    """The machine of the last attempt; empty before training."""
     precision: str | None = None
     """Precision as trained, in Lightning's notation, such as 32-true or bf16-mixed."""
     tf32: bool | None = None
@@ -250,11 +273,13 @@ class Record:
     steps: int = 0
     """Optimizer steps done."""
     max_steps: int | None = None
+    """Optimizer steps planned; None before training."""
     tokens: int = 0
     """Source and target tokens trained on, pads excluded, end marks included."""
     seconds: float = 0.0
     """Wall time of training over all attempts, validation included, preparation and evaluation excluded."""
     tokens_per_second: float | None = None
+    """Speed of training; None before training."""
     flops: float | None = None
     """Training FLOPs: 6 per matrix weight and token that it meets; attention's products are not counted."""
     started: str | None = None
@@ -262,11 +287,11 @@ class Record:
     ended: str | None = None
     """Last end, UTC, ISO 8601."""
     scores: dict[str, SplitScores] = field(default_factory=dict)
-    """By split: dev, test."""
+    """The scores by split: dev, test."""
     cost: RunCost | None = None
-    """None before training."""
+    """The account of the run; None before training."""
     imported: ImportedFrom | None = None
-    """None for a run that was trained here."""
+    """The checkpoint of another library; None for a run that was trained here."""
 
     def __post_init__(self) -> None:
         for key in ("name", "patch", "packages"):

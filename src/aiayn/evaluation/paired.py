@@ -8,11 +8,13 @@ outputs of random sentences. Neither covers the variation between training seeds
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aiayn.evaluation.significance import Floats, ScoreOfSums, quantiles
+from aiayn.system.documents import NullIsInfinity
 
 _BLOCK = 250
 """Resamples computed at once: 6 MB for 3,000 sentences."""
@@ -25,20 +27,20 @@ _ROUNDING = 1e-9
 class PairedTest:
     """One score of two systems on the same sentences."""
 
-    first: float
-    second: float
-    low: float
-    """Of the 95% bootstrap interval of first minus second."""
-    high: float
+    first: Annotated[float, NullIsInfinity]
+    """The score of the first."""
+    second: Annotated[float, NullIsInfinity]
+    """The score of the second."""
+    low: Annotated[float, NullIsInfinity]
+    """The lower end of the 95% bootstrap interval of first minus second."""
+    high: Annotated[float, NullIsInfinity]
+    """The upper end of this interval."""
     bootstrap_p: float
     """Two-sided: the share of draws at least as far from the mean draw as the difference is from 0."""
     randomization_p: float
     """Two-sided: the share of exchanges that give at least as large a difference."""
-
-    @property
-    def difference(self) -> float:
-        """The first minus the second."""
-        return self.first - self.second
+    difference: Annotated[float, NullIsInfinity]
+    """The first minus the second."""
 
 
 def paired_test(first: Floats, second: Floats, score: ScoreOfSums, *, resamples: int, seed: int) -> PairedTest:
@@ -60,8 +62,8 @@ def paired_test(first: Floats, second: Floats, score: ScoreOfSums, *, resamples:
         blocks = _blocks(resamples, lambda size: generator.integers(2, size=(size, len(first))))
         exchanged = (first.sum(axis=0) + is_exchanged @ change for is_exchanged in blocks)
         exchanges = np.concatenate([score(sums) - score(total - sums) for sums in exchanged])
-        bootstrap_p = _share_at_least(drawn - drawn.mean(), observed)
-        return PairedTest(ours, theirs, *quantiles(drawn), bootstrap_p, _share_at_least(exchanges, observed))
+        p_values = _share_at_least(drawn - drawn.mean(), observed), _share_at_least(exchanges, observed)
+        return PairedTest(ours, theirs, *quantiles(drawn), *p_values, observed)
 
 
 def score_interval(statistics: Floats, score: ScoreOfSums, *, resamples: int, seed: int) -> tuple[float, float]:

@@ -26,8 +26,10 @@ class Content:
 
 CONTENTS: Mapping[str, str] = {
     "check": "aiayn.reports.contract:CheckContent",
+    "compare": "aiayn.reports.paired_content:CompareContent",
     "cost": "aiayn.reports.cost:CostContent",
     "evaluate": "aiayn.reports.row:EvaluateContent",
+    "matrix": "aiayn.reports.matrix:MatrixContent",
     "parameters": "aiayn.reports.parameters:ParametersContent",
     "run": "aiayn.reports.row:RunContent",
     "status": "aiayn.reports.status:StatusContent",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.data.corpora.corpus import HELD_OUT, Split
@@ -11,7 +11,8 @@ from aiayn.errors import UserError
 from aiayn.evaluation.matrix import TITLES, Translations, slow_scores, title
 from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import known_test_sets, remedy
-from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
+from aiayn.reports.code_versions import CodeContent, code_versions, scoring_remarks, version_remarks
+from aiayn.reports.content import Content
 from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
@@ -27,6 +28,24 @@ class Matrix:
     scores: Mapping[Split, Mapping[str, Score]]
     """By split and name."""
     remarks: Sequence[str]
+
+
+@dataclass(frozen=True)
+class MatrixContent(Content):
+    """A run's scores by definition: aiayn report matrix."""
+
+    schema: ClassVar = "matrix/1"
+
+    run: str
+    """Run directory, or a folder of its evaluations."""
+    data: str
+    """The corpus."""
+    code: tuple[CodeContent, ...]
+    """The versions of the code that made the run."""
+    remarks: tuple[str, ...]
+    """Remarks of the table."""
+    scores: Mapping[Split, Mapping[str, Score]]
+    """The scores by split and definition."""
 
 
 def report_matrix(config: ReportConfig, output: Path | None) -> None:
@@ -109,14 +128,11 @@ def document(matrix: Matrix) -> Document:
             "no two of these definitions compare",
             *matrix.remarks,
         ],
-        schema="matrix/1",
-        content={
-            "run": evaluation.name,
-            "data": record.data,
-            "code": [version.content for version in versions],
-            "remarks": [*scored, *matrix.remarks],
-            "scores": {
-                split: {name: vars(score) for name, score in scores.items()} for split, scores in matrix.scores.items()
-            },
-        },
+        content=MatrixContent(
+            run=evaluation.name,
+            data=record.data,
+            code=tuple(version.content for version in versions),
+            remarks=(*scored, *matrix.remarks),
+            scores=matrix.scores,
+        ),
     )

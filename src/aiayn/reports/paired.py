@@ -3,10 +3,9 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from aiayn.data.words import characters_of, words_of
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
 from aiayn.evaluation.lengths import length_parts
-from aiayn.evaluation.paired import PairedTest, paired_test
+from aiayn.evaluation.paired import paired_test
 from aiayn.evaluation.significance import Floats, ScoreOfSums, bleu_scores, perplexities, sentence_columns
 from aiayn.evaluation.tokenization import bleu_tokenizer, is_by_character
 from aiayn.reports.budgets import evaluated_budget_differences, evaluated_budgets
@@ -29,6 +28,7 @@ from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import signed, two_decimals
+from aiayn.reports.paired_content import Bucket, CompareContent, Example, PairedRun, PairedRuns, WordClass
 from aiayn.runs.evaluations import Evaluation, open_evaluation
 from aiayn.runs.record import SplitScores, check_translations
 from aiayn.system.progress import Bar
@@ -40,71 +40,19 @@ RARITY_LABELS = ("0", "1 to 9", "10 to 99", "100 to 999", "1000 or more")
 
 
 @dataclass(frozen=True)
-class Bucket:
-    """Some of the sentences; pairs are of both runs."""
-
-    label: str
-    sentences: int
-    ppl: tuple[float, float]
-    bleu: tuple[float, float]
-    wins: int
-    """Sentences on which the first run has the higher sentence BLEU."""
-    losses: int
-
-
-@dataclass(frozen=True)
-class WordClass:
-    """Words of the references, by their frequency in training."""
-
-    label: str
-    words: int
-    """Occurrences in the references."""
-    found: tuple[int, int]
-    """In the hypothesis of their sentence, by both runs."""
-
-
-@dataclass(frozen=True)
-class Example:
-    """One sentence."""
-
-    number: int
-    """Its line in the split, from 1."""
-    source: str
-    reference: str
-    hypotheses: tuple[str, str]
-    bleu: tuple[float, float]
-    """Sentence BLEU, 0 to 100."""
-
-
-@dataclass(frozen=True)
 class Paired:
     """Two evaluations compared; differences are the first minus the second."""
 
     evaluations: tuple[Evaluation, Evaluation]
-    split: Split
-    tests: Mapping[str, PairedTest]
-    """By score."""
-    wins: int
-    losses: int
-    ties: int
-    by_length: Sequence[Bucket]
-    by_rarest_word: Sequence[Bucket]
-    words: Sequence[WordClass]
-    largest_wins: Sequence[Example]
-    largest_losses: Sequence[Example]
-    notes: Sequence[str]
-    unit: str = "word"
-    """What the tables of words count: words, or characters in a language without spaces."""
+    versions: Sequence[CodeVersion]
+    """The versions of the code that made both."""
+    found: CompareContent
+    """The comparison in numbers."""
 
     @property
     def recorded(self) -> SplitScores:
         """The scores of the first evaluation."""
-        return self.evaluations[0].scores[self.split]
-
-    @property
-    def versions(self) -> Sequence[CodeVersion]:
-        """Of the code that made both."""
-        return code_versions((each.directory.path, each.record) for each in self.evaluations)
+        return self.evaluations[0].scores[self.found.split]
 
 
 @dataclass(frozen=True)
@@ -172,12 +120,17 @@ def compare_two(first: Evaluation, second: Evaluation, split: Split, config: Com
         measured["chrF"] = of_first, of_second, chrf_scores
     counts = _counts_of_words(texts) if texts else {}
     order = np.argsort(bleu[1] - bleu[0], kind="stable").tolist()
-    return Paired(
-        evaluations=(first, second),
+    evaluations = first, second
+    versions = code_versions((each.directory.path, each.record) for each in evaluations)
+    scoring = scoring_remarks((each.record.name, each.record, each.scores[split]) for each in evaluations)
+    found = CompareContent(
+        runs=PairedRuns(*(PairedRun(each.name, each.record.experiment, each.record.seed) for each in evaluations)),
+        code=tuple(version.content for version in versions),
         split=split,
         tests={
             name: paired_test(*each, resamples=config.resamples, seed=config.seed) for name, each in measured.items()
         },
+        signatures={name: score.signature for name, score in recorded.shown.items()},
         wins=int((bleu[0] > bleu[1]).sum()),
         losses=int((bleu[0] < bleu[1]).sum()),
         ties=int((bleu[0] == bleu[1]).sum()),
@@ -186,9 +139,10 @@ def compare_two(first: Evaluation, second: Evaluation, split: Split, config: Com
         words=_word_classes(texts, counts) if texts else [],
         largest_wins=_examples(texts, bleu, order[: config.examples]) if texts else [],
         largest_losses=_examples(texts, bleu, order[::-1][: config.examples]) if texts else [],
-        notes=notes,
+        notes=[*scoring, *notes],
         unit="character" if texts and texts.is_by_character else "word",
     )
+    return Paired(evaluations, versions, found)
 
 
 def _check_comparable(first: Evaluation, second: Evaluation, split: Split) -> None:
@@ -266,33 +220,33 @@ def _examples(texts: _Texts, bleu: Floats, numbers: Sequence[int]) -> list[Examp
 
 def grids(paired: Paired) -> Iterator[Grid]:
     """Scores with their tests; by source length; by rare words; the sentences with the largest differences."""
-    bleu, unit = paired.recorded.bleu_name, paired.unit
+    found, bleu, unit = paired.found, paired.recorded.bleu_name, paired.found.unit
     yield _scores(paired)
-    yield _buckets("By source length in tokens", "length", paired.by_length, bleu)
-    if paired.by_rarest_word:
+    yield _buckets("By source length in tokens", "length", found.by_length, bleu)
+    if found.by_rarest_word:
         title = f"By how often training has the reference's rarest {unit}"
-        yield _buckets(title, "times", paired.by_rarest_word, bleu)
-    if paired.words:
+        yield _buckets(title, "times", found.by_rarest_word, bleu)
+    if found.words:
         lines = [
-            (each.label, f"{each.words:,}", *(f"{100 * found / each.words:.1f}" for found in each.found))
-            for each in paired.words
+            (each.label, f"{each.words:,}", *(f"{100 * count / each.words:.1f}" for count in each.found))
+            for each in found.words
         ]
         headings = ("<times in training", f"{unit}s", "% found by A", "% found by B")
         yield Grid(f"{unit.title()}s of the references that the hypotheses have", headings, (tuple(lines),))
-    for letter, examples in (("A", paired.largest_wins), ("B", paired.largest_losses)):
+    for letter, examples in (("A", found.largest_wins), ("B", found.largest_losses)):
         if examples:
             yield _example_grid(f"Sentences on which {letter} is ahead most", examples)
 
 
 def _scores(paired: Paired) -> Grid:
     lines = []
-    for name, test in paired.tests.items():
+    for name, test in paired.found.tests.items():
         difference, low, high = (signed(value, 2) for value in (test.difference, test.low, test.high))
         scores, p_values = (test.first, test.second), (test.bootstrap_p, test.randomization_p)
         interval = f"{difference} [{low}, {high}]"
         lines.append((name, *map(two_decimals, scores), interval, *(f"{p:.4f}" for p in p_values)))
     headings = ("<score", "A", "B", "<A − B", "p, bootstrap", "p, randomisation")
-    title = f"A against B on {paired.split}, {paired.recorded.sentences:,} sentences"
+    title = f"A against B on {paired.found.split}, {paired.recorded.sentences:,} sentences"
     return Grid(title, headings, (tuple(lines),))
 
 
@@ -315,44 +269,23 @@ def _example_grid(title: str, examples: Sequence[Example]) -> Grid:
 
 
 def _remarks(paired: Paired) -> Iterator[str]:
+    found = paired.found
     for letter, evaluation in zip("AB", paired.evaluations, strict=True):
-        record, scored = evaluation.record, evaluation.scores[paired.split]
+        record, scored = evaluation.record, evaluation.scores[found.split]
         yield f"{letter}: {record.experiment}, seed {record.seed}, step {scored.origin}: {evaluation.name}"
-    yield f"sentence BLEU: A better on {paired.wins:,}, B on {paired.losses:,}, equal on {paired.ties:,}"
-    yield from (f"{name}: {score.signature}" for name, score in paired.recorded.shown.items() if name in paired.tests)
+    yield f"sentence BLEU: A better on {found.wins:,}, B on {found.losses:,}, equal on {found.ties:,}"
+    yield from (f"{name}: {signature}" for name, signature in found.signatures.items() if name in found.tests)
     yield "intervals and p are of these sentences alone; what other seeds change: aiayn report comparison"
     yield from version_remarks(paired.versions)
-    yield from _notes(paired)
-
-
-def _notes(paired: Paired) -> list[str]:
-    scored = ((each.record.name, each.record, each.scores[paired.split]) for each in paired.evaluations)
-    return [*scoring_remarks(scored), *paired.notes]
+    yield from found.notes
 
 
 def document(paired: Paired) -> Document:
     """The comparison as plain data."""
-    content: dict[str, Any] = {
-        "runs": {
-            letter: {"run": each.name, "experiment": each.record.experiment, "seed": each.record.seed}
-            for letter, each in zip(("a", "b"), paired.evaluations, strict=True)
-        },
-        "code": [version.content for version in paired.versions],
-        "split": paired.split,
-        "tests": {name: {**vars(test), "difference": test.difference} for name, test in paired.tests.items()},
-        "signatures": {name: score.signature for name, score in paired.recorded.shown.items()},
-        "wins": paired.wins,
-        "losses": paired.losses,
-        "ties": paired.ties,
-        "unit": paired.unit,
-    }
-    for name in ("by_length", "by_rarest_word", "words", "largest_wins", "largest_losses"):
-        content[name] = [asdict(each) for each in getattr(paired, name)]
     return Document(
         title="Two runs compared",
         written="Written by `aiayn compare` from the sentence scores and hypotheses of both.",
         grids=list(grids(paired)),
         remarks=list(_remarks(paired)),
-        schema="compare/1",
-        content={**content, "notes": _notes(paired)},
+        content=paired.found,
     )

@@ -12,6 +12,7 @@ EXTENSION = Extension(
             after="parse",
         )
     },
+    contents={"tune": "aiayn.extensions.tuning.result:TuneContent"},
     sweepers={
         "search": Sweeper(
             plugin="SearchSweeper",

@@ -1,12 +1,11 @@
 """Beam sizes and length penalties compared on the development set."""
 
-import dataclasses
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from aiayn.extensions.tuning.result import DecodingSetting, EvaluatedSetting, Searched, Tuning
+from aiayn.extensions.tuning.result import DecodingSetting, EvaluatedSetting, Searched, TuneContent, Tuning
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import ends_text, signed
@@ -80,16 +79,11 @@ def command(tuning: Tuning) -> str:
 
 def document(tuning: Tuning) -> Document:
     """The report as plain data."""
-    content = dataclasses.asdict(tuning)
-    content["difference"]["difference"] = tuning.difference.difference
-    for each in (*content["tried"], content["best"], content["paper"]):
-        each["setting"] = each["setting"]._asdict()
     return Document(
         title="Beam size and length penalty",
         written="Written by `aiayn tune`.",
         grids=list(grids(tuning)),
         remarks=list(_remarks(tuning)),
         command=command(tuning),
-        schema="tune/1",
-        content={**content, "split": "dev", "command": command(tuning)},
+        content=TuneContent(**vars(tuning), split="dev", command=command(tuning)),
     )

@@ -15,7 +15,9 @@ class Concordance:
     """The number of pairs that a reference column separates, and of those that another column orders alike."""
 
     pairs: int
+    """The number of pairs that the reference column separates."""
     concordant: int
+    """The number of these pairs that the other column orders alike."""
     p_value: float
     """The share of permutations of the other column with at least as many concordant pairs."""
 

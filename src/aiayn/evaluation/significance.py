@@ -15,7 +15,7 @@ because the logarithms of all systems vary alike between seeds.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from scipy.special import chdtri, stdtrit
 
 from aiayn.evaluation.bleu import MAX_ORDER, STATISTICS
 from aiayn.evaluation.sentences import SentenceScores
+from aiayn.system.documents import NullIsInfinity
 
 Floats = NDArray[np.float64]
 
@@ -93,6 +94,22 @@ def bleu_influences(columns: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
+class EffectContent:
+    """A difference of two systems or a score of one, with its interval."""
+
+    estimate: Annotated[float, NullIsInfinity]
+    """The difference or the score; perplexities are compared by their logarithms."""
+    low: float | None
+    """The lower end of the interval; None if no interval is known."""
+    high: float | None
+    """The upper end of the interval; None if no interval is known."""
+    confidence: float
+    """The confidence of the interval."""
+    standard_error: float | None
+    """The standard error; None if it is unknown."""
+
+
+@dataclass(frozen=True)
 class Effect:
     """A difference of two systems or a score of one, with its standard error."""
 
@@ -117,10 +134,10 @@ class Effect:
     def _half_width(self, error: float) -> float:
         return float(stdtrit(self.freedom, (1 + self.confidence) / 2)) * error
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        ends = {"low": self.low, "high": self.high, "confidence": self.confidence}
-        return {"estimate": self.estimate, **ends, "standard_error": self.error}
+    @property
+    def content(self) -> EffectContent:
+        """The effect in a document for programs."""
+        return EffectContent(self.estimate, self.low, self.high, self.confidence, self.error)
 
 
 @dataclass(frozen=True)

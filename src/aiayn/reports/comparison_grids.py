@@ -198,5 +198,5 @@ def _plain(comparison: Comparison, number: int) -> dict[str, Any]:
     plain |= {"seeds": [run.record.seed for run in system.runs], "runs": [str(run.path) for run in system.runs]}
     plain |= {name: float(metric.values[number]) for name, metric in comparison.metrics.items()}
     for name, effect in comparison.differences(number).items():
-        plain[f"{name}_difference"] = effect.plain()
+        plain[f"{name}_difference"] = effect.content
     return plain | {"parameters": _parameters(system), "tokens_per_second": _speed(system)}

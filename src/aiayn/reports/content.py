@@ -33,6 +33,7 @@ CONTENTS: Mapping[str, str] = {
     "parameters": "aiayn.reports.parameters:ParametersContent",
     "run": "aiayn.reports.row:RunContent",
     "status": "aiayn.reports.status:StatusContent",
+    "table3": "aiayn.reports.tables.table3:Table3Content",
 }
 """The core's subclasses of `Content`, `module:name`, by the names of their documents."""
 

@@ -4,12 +4,11 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, LEVEL, Hypothesis, decide, lasting, opposite_steps
-from aiayn.evaluation.significance import Effect, Floats
+from aiayn.evaluation.significance import Effect, EffectContent, Floats
 from aiayn.paper.claims import Claim, Comparison, Metric
 from aiayn.reports.measured import MeasuredRows
 from aiayn.reports.verdicts import DECIDED, Verdict, verdict_of, verdict_of_test
@@ -43,6 +42,56 @@ STUDY = Rules("base", pooled=False, fewest_seeds=FEWEST_SEEDS)
 
 
 @dataclass(frozen=True)
+class ComparisonContent:
+    """One comparison of a claim, with the numbers behind its verdict."""
+
+    metric: Metric
+    """The metric that is compared."""
+    weights: Mapping[str, float]
+    """The weights of the rows in the contrast."""
+    claimed: str
+    """The claim in symbols."""
+    stated_effect: float
+    """The contrast that the paper prints, or that the study states."""
+    contrast: EffectContent | None
+    """Our contrast; None if one of its rows has no finished run."""
+    verdict: Verdict
+    """The verdict of the comparison."""
+    p_supported: float | None
+    """One-sided p-value of the claim; None where it was not tested."""
+    p_contradicted: float | None
+    """One-sided p-value of the contradiction before Holm's correction; None where it was not tested."""
+    lasts: bool | None
+    """Whether the contrast that the curves lead to still excludes 0 on the same side; None if unknown."""
+    is_smaller: bool
+    """Whether the interval excludes the stated effect, on the side of a smaller one."""
+
+
+@dataclass(frozen=True)
+class ClaimContent:
+    """A claim with its verdict."""
+
+    claim: str
+    """The name of the claim."""
+    statement: str
+    """The claim in words."""
+    verdict: Verdict
+    """The verdict of the claim."""
+    reason: str | None
+    """Why the claim was not tested; None if it was."""
+    power: float | None
+    """The probability of "reproduced" if the assumed effects are true; None if no plan computed it."""
+    closing: bool | None
+    """Whether a decided claim is not shown to outlast the budget; None if it is not decided, or this is unknown."""
+    opposite_steps: tuple[str, ...]
+    """The steps of a trend that are significantly opposite."""
+    primary: tuple[ComparisonContent, ...]
+    """The comparisons that decide."""
+    secondary: tuple[ComparisonContent, ...]
+    """Further comparisons, which do not affect the verdict."""
+
+
+@dataclass(frozen=True)
 class JudgedComparison:
     """One comparison with the numbers behind its verdict."""
 
@@ -59,20 +108,21 @@ class JudgedComparison:
     is_smaller: bool = False
     """Whether the interval excludes the stated effect, on the side of a smaller one."""
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "metric": self.comparison.metric.value,
-            "weights": dict(self.comparison.weights),
-            "claimed": self.comparison.text,
-            "stated_effect": self.comparison.effect,
-            "contrast": None if self.effect is None else self.effect.plain(),
-            "verdict": self.verdict.value,
-            "p_supported": self.p_supported,
-            "p_contradicted": self.p_contradicted,
-            "lasts": self.lasts,
-            "is_smaller": self.is_smaller,
-        }
+    @property
+    def content(self) -> ComparisonContent:
+        """The comparison in a document for programs."""
+        return ComparisonContent(
+            metric=self.comparison.metric,
+            weights=self.comparison.weights,
+            claimed=self.comparison.text,
+            stated_effect=self.comparison.effect,
+            contrast=None if self.effect is None else self.effect.content,
+            verdict=self.verdict,
+            p_supported=self.p_supported,
+            p_contradicted=self.p_contradicted,
+            lasts=self.lasts,
+            is_smaller=self.is_smaller,
+        )
 
 
 @dataclass(frozen=True)
@@ -98,19 +148,20 @@ class JudgedClaim:
             return None
         return not (all(deciding) if self.verdict is Verdict.reproduced else any(deciding))
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "claim": self.claim.id,
-            "statement": self.claim.statement,
-            "verdict": self.verdict.value,
-            "reason": self.reason or None,
-            "power": self.power,
-            "closing": self.is_closing,
-            "opposite_steps": list(self.opposite_steps),
-            "primary": [each.plain() for each in self.primary],
-            "secondary": [each.plain() for each in self.secondary],
-        }
+    @property
+    def content(self) -> ClaimContent:
+        """The claim in a document for programs."""
+        return ClaimContent(
+            claim=self.claim.id,
+            statement=self.claim.statement,
+            verdict=self.verdict,
+            reason=self.reason or None,
+            power=self.power,
+            closing=self.is_closing,
+            opposite_steps=self.opposite_steps,
+            primary=tuple(each.content for each in self.primary),
+            secondary=tuple(each.content for each in self.secondary),
+        )
 
 
 def judge_claims(

@@ -178,6 +178,6 @@ def _plain(reproduction: Reproduction) -> dict[str, Any]:
         "experiment": reproduction.experiment,
         "published": asdict(reproduction.published),
         "scores": {name: reproduction.scores(name) for name in reproduction.definitions},
-        "difference": found and found.plain(),
+        "difference": found and found.content,
         "runs": [run.provenance for run in reproduction.runs],
     }

@@ -184,7 +184,7 @@ def test_a_system_without_a_likelihood_spoils_no_other() -> None:
     with np.errstate(invalid="ignore"):
         measured = measure(systems).ppl
         assert math.isinf(measured.values[2])
-        assert measured.difference(0, 1).plain() == measure(systems[:2]).ppl.difference(0, 1).plain()
+        assert measured.difference(0, 1).content == measure(systems[:2]).ppl.difference(0, 1).content
         hopeless = measured.difference(2, 0)
         assert hopeless.error is not None
         assert math.isnan(hopeless.error)

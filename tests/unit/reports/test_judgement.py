@@ -1,6 +1,5 @@
 """Whole tables judged: what is tested, the order of verdicts, and what is said beside them."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -93,7 +92,7 @@ def test_a_trend_is_a_slope_without_an_opposite_step(
     found = judged(rows, claim(TREND), powers={"mine": power})
     assert (found.verdict, found.opposite_steps, found.power) == (verdict, opposite, power)
     assert ("opposite: " + ", ".join(opposite) in [*notes(found)]) == bool(opposite)
-    assert json.loads(json.dumps(found.plain()))["opposite_steps"] == list(opposite)
+    assert found.content.opposite_steps == opposite
     untested = judged(rows, claim(TREND), powers={"mine": power}, lacking=lambda _: "one run")
     assert (untested.verdict, untested.opposite_steps) == (Verdict.not_tested, ())
 
@@ -159,7 +158,7 @@ def test_a_decided_claim_is_closing_where_curves_do_not_lead_to_what_decides_it(
     found = judged(rows, claim(PAIR, {**PAIR, "better": "other"}), projected=projected)
     assert (found.verdict, found.is_closing) == (verdict, closing)
     assert ("closing" in [*notes(found)]) is bool(closing)
-    assert json.loads(json.dumps(found.plain()))["closing"] is closing
+    assert found.content.closing is closing
 
 
 @pytest.mark.parametrize(
@@ -208,7 +207,7 @@ def test_an_interval_that_is_shown_is_the_one_that_decides(mean: float, counts: 
             assert effect.low is not None
             assert effect.high is not None
             assert (comparison.verdict is Verdict.reproduced) == (effect.high <= 0)
-            assert effect.plain()["confidence"] == confidence
+            assert effect.content.confidence == confidence
             assert effect_text(effect, 3).endswith(mark)
 
 

@@ -89,11 +89,13 @@ def test_values_differences_and_verdicts_follow_from_the_runs(found: Report) -> 
         assert base.difference is None
         assert base.deviation
         assert small.difference is not None
-        plain = small.difference.plain()
-        assert plain["low"] < plain["estimate"] < plain["high"]
+        content = small.difference.content
+        assert content.low is not None
+        assert content.high is not None
+        assert content.low < content.estimate < content.high
         is_ppl = metric is Metric.ppl
         difference = logarithms["a_h32"] - logarithms["base"] if is_ppl else small.value - base.value
-        assert plain["estimate"] == pytest.approx(difference)
+        assert content.estimate == pytest.approx(difference)
         assert lines(found)["d_ls0"].measured[metric].deviation is None
     verdicts = {claim.claim.id: claim.verdict for claim in found.claims}
     assert verdicts["too_many_heads"] is Verdict.reproduced

@@ -207,7 +207,7 @@ def _content(study: RegisteredStudy, deviations: Sequence[Deviation]) -> dict[st
         "study": study.name,
         "is_complete": study.is_complete,
         "rows": rows,
-        "claims": [judged.plain() for judged in study.claims],
+        "claims": [judged.content for judged in study.claims],
         "deviations": [{"kind": each.kind.value, "text": each.text} for each in deviations],
         "registration": registration.plain(),
         "planned": [

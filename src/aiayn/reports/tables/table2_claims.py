@@ -60,7 +60,7 @@ class JudgedConclusion:
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
-        numbers = {"difference": self.effect and self.effect.plain(), "flops": self.flops}
+        numbers = {"difference": self.effect and self.effect.content, "flops": self.flops}
         texts = {"claimed": self.claimed, "paper": self.paper, "reason": self.reason or None}
         return {**texts, **numbers, "verdict": self.verdict.value}
 

@@ -1,29 +1,65 @@
 """Table 3 with ours beside the paper's, in every format."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import ClassVar
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.matrix import TITLES
+from aiayn.evaluation.significance import SeedNoise
+from aiayn.paper.claims import Metric
 from aiayn.paper.tables import SETTINGS, in_symbols, load_table3
 from aiayn.reports.claim_grids import RULE_REMARKS, claim_grids, pooled_remarks, untested_remarks
+from aiayn.reports.code_versions import CodeContent
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
+from aiayn.reports.judgement import ClaimContent
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.tables.table3_results import SEPARATION, Agreement, Report, read_table3, record_look_at
 from aiayn.reports.tables.table3_rows import (
     Line,
+    RowContent,
     decimals_of,
     difference_cells,
-    plain_line,
     printed_settings,
     result_cells,
+    row_content,
 )
 
 SHOWN_OF_CLAIMS = 2
 """Grids of claims on the terminal: verdicts and primary comparisons; secondary ones are in files."""
+
+
+@dataclass(frozen=True)
+class Table3Content(Content):
+    """Table 3: aiayn report table3."""
+
+    schema: ClassVar = "table3/2"
+
+    scope: str | None
+    """The claims that these runs test."""
+    bleu_definition: str
+    """The definition of our BLEU, by its name in a matrix."""
+    conditions: Mapping[str, str]
+    """The conditions that all runs share."""
+    seed_noise: Mapping[Metric, SeedNoise]
+    """The variances between seeds, by metric."""
+    rows: tuple[RowContent, ...]
+    """The rows of the table."""
+    claims: tuple[ClaimContent, ...]
+    """The paper's claims, judged."""
+    agreement: Agreement | None
+    """The agreement with the paper's order; None for few rows."""
+    runs: tuple[Path, ...]
+    """The directories of the finished runs."""
+    code: tuple[CodeContent, ...]
+    """The versions of the code that made the finished runs."""
+    remarks: tuple[str, ...]
+    """Remarks on the table."""
 
 
 def report_table3(config: ReportConfig, output: Path | None) -> Report:
@@ -41,7 +77,7 @@ def document(report: Report) -> Document:
     """The report as plain data."""
     claims = _claims(report)[:SHOWN_OF_CLAIMS]
     sizes = [_sizes(report)] if _has_other_sizes(report) else []
-    rows = [plain_line(line) for line in report.lines]
+    rows = tuple(map(row_content, report.lines))
     return Document(
         title="Table 3, reproduced",
         written="Written by `aiayn report table3` from the records of the runs.",
@@ -51,24 +87,25 @@ def document(report: Report) -> Document:
         lead=report.scope,
         remarks_title="Conditions and remarks",
         runs=report.runs,
-        schema="table3/2",
-        content={
-            "scope": report.scope or None,
-            "bleu_definition": report.definition or "bleu",
-            "conditions": dict(report.conditions),
-            "seed_noise": {metric.value: dataclasses.asdict(noise) for metric, noise in report.noises.items()},
-            "rows": [
-                plain | {"settings_paper": line.row.settings(load_table3()), "settings": dict(line.trained)}
-                for plain, line in zip(rows, report.lines, strict=True)
-            ],
-            "claims": [judged.plain() for judged in report.claims],
-            "agreement": report.agreement and dataclasses.asdict(report.agreement),
-            "runs": [str(path) for path in report.runs],
-            "code": [version.content for version in report.versions],
-            "remarks": list(report.remarks),
-        },
-        rows=[{**plain, "seeds": len(plain["seeds"]), **report.conditions} for plain in rows],
+        content=Table3Content(
+            scope=report.scope or None,
+            bleu_definition=report.definition or "bleu",
+            conditions=report.conditions,
+            seed_noise=report.noises,
+            rows=rows,
+            claims=tuple(judged.content for judged in report.claims),
+            agreement=report.agreement,
+            runs=report.runs,
+            code=tuple(version.content for version in report.versions),
+            remarks=report.remarks,
+        ),
+        rows=[{**_csv_line(row), **report.conditions} for row in rows],
     )
+
+
+def _csv_line(row: RowContent) -> dict[str, str | float | None]:
+    cells = {key: cell for key, cell in vars(row).items() if not key.startswith("settings")}
+    return {**cells, "seeds": len(row.seeds)}
 
 
 def grids(report: Report) -> list[Grid]:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from aiayn.reports.scope import scope_sentence
 from aiayn.reports.studies import Study, read_study, study_of_most
 from aiayn.reports.tables.table3_rows import Line, line_of
 from aiayn.runs.ledger import Entry, State, pilots_left_out, read_results
+from aiayn.system.documents import NullIsInfinity
 
 BASE = "base"
 """The row that others are compared with."""
@@ -42,8 +44,8 @@ class Agreement:
 
     pairs: Concordance
     """The concordance of log PPL."""
-    spearman: Mapping[Metric, float]
-    """Rank correlations."""
+    spearman: Mapping[Metric, Annotated[float, NullIsInfinity]]
+    """Spearman's rank correlations; None if all rows are equal."""
 
 
 @dataclass(frozen=True)

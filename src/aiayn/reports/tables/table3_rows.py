@@ -132,16 +132,68 @@ def difference_cells(line: Line) -> Iterator[str]:
         yield "" if measurement is None else effect_text(measurement.difference, DECIMALS[metric])
 
 
-def plain_line(line: Line) -> dict[str, Any]:
-    """Of a CSV or JSON file, numbers unrounded."""
+@dataclass(frozen=True)
+class RowContent:
+    """One row of the table."""
+
+    row: str
+    """The row of the table."""
+    group: str
+    """The group of rows."""
+    change_paper: str
+    """The settings that the paper prints for the row, in its symbols."""
+    change: str
+    """Ours of these settings; empty without finished runs."""
+    state: str
+    """finished, or the states of its other runs; pending without runs."""
+    seeds: tuple[int, ...]
+    """The seeds of the finished runs."""
+    ppl_paper: float
+    """The paper's perplexity."""
+    ppl: float | None
+    """Our perplexity, the mean over seeds."""
+    ppl_deviation: float | None
+    """The standard deviation of our perplexity over seeds."""
+    ppl_difference_paper: float
+    """The paper's difference to base, of log perplexity."""
+    ppl_difference: float | None
+    """Our difference to base, of log perplexity."""
+    ppl_difference_low: float | None
+    """The lower end of the 95% interval of our difference."""
+    ppl_difference_high: float | None
+    """The upper end of the 95% interval of our difference."""
+    bleu_paper: float
+    """The paper's BLEU."""
+    bleu: float | None
+    """Our BLEU, the mean over seeds."""
+    bleu_deviation: float | None
+    """The standard deviation of our BLEU over seeds."""
+    bleu_difference_paper: float
+    """The paper's difference to base, of BLEU."""
+    bleu_difference: float | None
+    """Our difference to base, of BLEU."""
+    bleu_difference_low: float | None
+    """The lower end of the 95% interval of our difference."""
+    bleu_difference_high: float | None
+    """The upper end of the 95% interval of our difference."""
+    parameters_paper: float | None
+    """Millions of parameters as printed; None where blank."""
+    parameters: int | None
+    """Our trainable parameters."""
+    settings_paper: Mapping[str, Setting]
+    """The settings of the paper, by key."""
+    settings: Mapping[str, Setting]
+    """Ours of the settings that the table has columns for, by key; empty without finished runs."""
+
+
+def row_content(line: Line) -> RowContent:
+    """A row in a document for programs."""
     row = line.row
-    plain: dict[str, Any] = {"row": row.id, "group": row.group}
-    plain |= {"change_paper": in_symbols(printed_settings(row)), "change": in_symbols(line.changes_trained)}
-    plain |= {"state": line.state, "seeds": list(line.seeds)}
+    numbers: dict[str, Any] = {}
     for metric in Metric:
         measurement = line.measured.get(metric)
         difference = measurement.difference if measurement else None
-        plain |= {
+        numbers |= {
             f"{metric}_paper": row.cell(metric).number,
             metric.value: measurement.value if measurement else None,
             f"{metric}_deviation": measurement.deviation if measurement else None,
@@ -150,4 +202,16 @@ def plain_line(line: Line) -> dict[str, Any]:
             f"{metric}_difference_low": difference.low if difference else None,
             f"{metric}_difference_high": difference.high if difference else None,
         }
-    return plain | {"parameters_paper": row.parameters.value, "parameters": line.parameters}
+    return RowContent(
+        row=row.id,
+        group=row.group,
+        change_paper=in_symbols(printed_settings(row)),
+        change=in_symbols(line.changes_trained),
+        state=line.state,
+        seeds=line.seeds,
+        **numbers,
+        parameters_paper=row.parameters.value,
+        parameters=line.parameters,
+        settings_paper=row.settings(load_table3()),
+        settings=line.trained,
+    )

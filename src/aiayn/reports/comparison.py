@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, groupby
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from aiayn.reports.comparability import (
 from aiayn.reports.reported_runs import ReportedRun, is_asked_for, readable_runs
 from aiayn.runs.directory import open_run
 from aiayn.runs.ledger import pilots_left_out, read_results
+from aiayn.system.documents import NullIsInfinity
 
 BASE = "table3/base"
 """The reference unless another is named."""
@@ -84,13 +85,15 @@ class Bucket:
     """Sentences of similar source length."""
 
     shortest: int
-    """Tokens, end mark included."""
+    """The fewest source tokens, end mark included."""
     longest: int
+    """The most source tokens, end mark included."""
     is_unseen: bool
     """Whether the sources are longer than those of any system's training (`data.max_length`)."""
-    ppl: Sequence[float]
-    """Of each system."""
+    ppl: Sequence[Annotated[float, NullIsInfinity]]
+    """Perplexity of each system."""
     bleu: Sequence[float]
+    """BLEU of each system."""
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,66 @@
 """The report of a comparison: its tables and remarks."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, NotRequired, cast
+
+from typing_extensions import TypedDict
 
 from aiayn.config.report_schema import ReportConfig
+from aiayn.evaluation.significance import EffectContent
 from aiayn.reports.budgets import budgets_text
-from aiayn.reports.code_versions import version_remarks
-from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare, sort_key
+from aiayn.reports.code_versions import CodeContent, version_remarks
+from aiayn.reports.comparison import EXPERIMENT, Bucket, Comparison, System, compare, sort_key
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import effect_text, mean_of, two_decimals, with_deviation
 from aiayn.reports.run_facts import origin_remarks, seed_grid
+from aiayn.system.documents import NullIsInfinity
 
 UNSEEN = " *"
 """Marks lengths that no training had."""
+
+
+class SystemContent(TypedDict, extra_items=str):  # type: ignore[call-arg]  # mypy does not know extra items
+    """A system: first the settings in which systems differ, by key, then its runs and scores."""
+
+    seeds: Sequence[int]
+    """The seeds."""
+    runs: Sequence[Path]
+    """Run directories."""
+    ppl: Annotated[float, NullIsInfinity]
+    """Perplexity on dev."""
+    bleu: float
+    """BLEU on dev."""
+    ppl_difference: NotRequired[EffectContent]
+    """Log perplexity less the reference's; left out for the reference, for other budgets, and without a reference."""
+    bleu_difference: NotRequired[EffectContent]
+    """BLEU less the reference's; left out where `ppl_difference` is."""
+    parameters: float | None
+    """Parameters; None if unknown."""
+    tokens_per_second: float | None
+    """Speed of training; None if unknown."""
+
+
+@dataclass(frozen=True)
+class ComparisonContent(Content):
+    """Runs side by side: aiayn report comparison."""
+
+    schema: ClassVar = "comparison/1"
+
+    conditions: Mapping[str, str]
+    """Conditions shared by all runs."""
+    systems: tuple[SystemContent, ...]
+    """The systems, each with the settings in which they differ."""
+    by_source_length: Sequence[Bucket]
+    """Scores by source length."""
+    code: tuple[CodeContent, ...]
+    """The versions of the code that made the runs."""
+    remarks: Sequence[str]
+    """Remarks of the table."""
 
 
 def report_comparison(config: ReportConfig, output: Path | None) -> None:
@@ -179,24 +223,22 @@ def document(comparison: Comparison) -> Document:
         terminal_grids=list(grids(comparison)),
         remarks=remarks,
         runs=[run.path for run in comparison.runs],
-        schema="comparison/1",
-        content={
-            "conditions": comparison.conditions,
-            "systems": [_plain(comparison, number) for number in range(len(comparison.systems))],
-            "by_source_length": [asdict(bucket) for bucket in comparison.buckets],
-            "code": [version.content for version in comparison.versions],
-            "remarks": remarks,
-        },
+        content=ComparisonContent(
+            conditions=comparison.conditions,
+            systems=tuple(_system(comparison, number) for number in range(len(comparison.systems))),
+            by_source_length=comparison.buckets,
+            code=tuple(version.content for version in comparison.versions),
+            remarks=remarks,
+        ),
     )
 
 
-def _plain(comparison: Comparison, number: int) -> dict[str, Any]:
-    """A system, for JSON."""
+def _system(comparison: Comparison, number: int) -> SystemContent:
     system = comparison.systems[number]
     keys = dict.fromkeys((*comparison.columns, *comparison.differing))
     plain: dict[str, Any] = {key: _cell(system.settings.get(key)) for key in keys}
-    plain |= {"seeds": [run.record.seed for run in system.runs], "runs": [str(run.path) for run in system.runs]}
+    plain |= {"seeds": [run.record.seed for run in system.runs], "runs": [run.path for run in system.runs]}
     plain |= {name: float(metric.values[number]) for name, metric in comparison.metrics.items()}
-    for name, effect in comparison.differences(number).items():
-        plain[f"{name}_difference"] = effect.content
-    return plain | {"parameters": _parameters(system), "tokens_per_second": _speed(system)}
+    plain |= {f"{name}_difference": effect.content for name, effect in comparison.differences(number).items()}
+    plain |= {"parameters": _parameters(system), "tokens_per_second": _speed(system)}
+    return cast("SystemContent", plain)

@@ -27,10 +27,12 @@ class Content:
 CONTENTS: Mapping[str, str] = {
     "check": "aiayn.reports.contract:CheckContent",
     "compare": "aiayn.reports.paired_content:CompareContent",
+    "comparison": "aiayn.reports.comparison_grids:ComparisonContent",
     "cost": "aiayn.reports.cost:CostContent",
     "evaluate": "aiayn.reports.row:EvaluateContent",
     "matrix": "aiayn.reports.matrix:MatrixContent",
     "parameters": "aiayn.reports.parameters:ParametersContent",
+    "reproductions": "aiayn.reports.reproductions:ReproductionsContent",
     "run": "aiayn.reports.row:RunContent",
     "status": "aiayn.reports.status:StatusContent",
     "table3": "aiayn.reports.tables.table3:Table3Content",

@@ -3,14 +3,14 @@
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.matrix import TITLES
-from aiayn.evaluation.significance import Effect
+from aiayn.evaluation.significance import Effect, EffectContent
 from aiayn.paper.cells import read_yaml
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparability import (
@@ -20,10 +20,11 @@ from aiayn.reports.comparability import (
     setting_differences,
     tested_differences,
 )
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, effect_text, mean_text, two_decimals
-from aiayn.reports.reported_runs import ReportedRun, choose, readable_runs, runs_of
+from aiayn.reports.reported_runs import ReportedRun, RunProvenance, choose, readable_runs, runs_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.runs.ledger import read_results
 
@@ -33,11 +34,13 @@ class Published:
     """A published score."""
 
     source: str
+    """The publication."""
     scored: str
     """The test set."""
     definition: str
-    """By its name in a matrix."""
+    """The definition of the score, by its name in a matrix."""
     score: float
+    """The score."""
 
 
 def load_published() -> Mapping[str, Published]:
@@ -79,6 +82,32 @@ class Reproduction:
         """Those that every run has, in the order of a matrix."""
         scored = [run.test.by_definition for run in self.runs if run.test is not None]
         return [name for name in TITLES if scored and all(name in each for each in scored)]
+
+
+@dataclass(frozen=True)
+class ReproductionContent:
+    """A published score, and ours."""
+
+    experiment: str
+    """The experiment."""
+    published: Published
+    """The published score."""
+    scores: Mapping[str, Sequence[float]]
+    """Our scores by definition, one for each run."""
+    difference: EffectContent | None
+    """Our mean less the published score; None without runs."""
+    runs: tuple[RunProvenance, ...]
+    """The runs."""
+
+
+@dataclass(frozen=True)
+class ReproductionsContent(Content):
+    """Published scores beside runs that reproduce them: aiayn report reproductions."""
+
+    schema: ClassVar = "reproductions/1"
+
+    reproductions: tuple[ReproductionContent, ...]
+    """The published scores, by experiment."""
 
 
 def report_reproductions(config: ReportConfig, output: Path | None) -> None:
@@ -129,8 +158,18 @@ def document(reproductions: Sequence[Reproduction]) -> Document:
         ],
         remarks_title="Conditions and remarks",
         runs=[run.path for run in runs],
-        schema="reproductions/1",
-        content={"reproductions": [_plain(each) for each in reproductions]},
+        content=ReproductionsContent(
+            tuple(
+                ReproductionContent(
+                    experiment=each.experiment,
+                    published=each.published,
+                    scores={name: each.scores(name) for name in each.definitions},
+                    difference=None if (found := each.difference) is None else found.content,
+                    runs=tuple(run.provenance for run in each.runs),
+                )
+                for each in reproductions
+            )
+        ),
     )
 
 
@@ -170,14 +209,3 @@ def _remarks(reproductions: Sequence[Reproduction]) -> Iterator[str]:
         if found is not None and found.low is not None and found.high is not None:
             holds = "contains" if found.low <= 0 <= found.high else "does not contain"
             yield f"{each.experiment}: the interval, from {counted(len(each.runs), 'seed')}, {holds} 0"
-
-
-def _plain(reproduction: Reproduction) -> dict[str, Any]:
-    found = reproduction.difference
-    return {
-        "experiment": reproduction.experiment,
-        "published": asdict(reproduction.published),
-        "scores": {name: reproduction.scores(name) for name in reproduction.definitions},
-        "difference": found and found.content,
-        "runs": [run.provenance for run in reproduction.runs],
-    }

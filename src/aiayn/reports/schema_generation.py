@@ -54,7 +54,7 @@ class _Generator(GenerateJsonSchema):
             for key, entry in generated.get("properties", {}).items()
         }
         description = _of_json((inspect.getdoc(kind) or "").replace("\n", " "))
-        return {**generated, "description": description, "properties": keys, "additionalProperties": False}
+        return {"additionalProperties": False, **generated, "description": description, "properties": keys}
 
 
 def _of_json(explanation: str) -> str:

@@ -96,11 +96,11 @@ class Plans(NamedTuple):
     """What tells the costs of a run before it begins; each is a function, `module:name`."""
 
     plan_run: str
-    """Of the configuration and the `overrides`: the plan of a run."""
+    """Of the configuration and the `overrides`: the plan of a run, an `aiayn.runs.plan.Plan`."""
     print_costs: str
     """Prints a table of plans: of the plans, the words of each line, and how often each plan counts."""
-    plain_totals: str
-    """Of plans: their sums as plain data."""
+    remarks: str
+    """Of plans: their assumptions, and costs that are not included, in lines."""
 
 
 class Task(NamedTuple):

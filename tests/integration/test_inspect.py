@@ -9,11 +9,12 @@ from commands import Finished, Say
 
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
-from aiayn.extensions.costs.plan import Plan, plan_run
+from aiayn.extensions.costs.plan import plan_run
 from aiayn.extensions.costs.schema import PlanConfig
 from aiayn.models.cost import BYTES_OF_STATE
 from aiayn.paper.tables import load_table3
 from aiayn.reports.parameters import count
+from aiayn.runs.plan import Plan
 from aiayn.runs.record import read_record
 
 pytestmark = pytest.mark.slow

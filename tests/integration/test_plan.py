@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
-from aiayn.extensions.costs.plan import BYTES_OF_CHECKPOINT, Plan, micro_batch, plan_run
+from aiayn.extensions.costs.plan import BYTES_OF_CHECKPOINT, micro_batch, plan_run
 from aiayn.extensions.costs.schema import PlanConfig
 from aiayn.paper.recipe import load_recipe
+from aiayn.runs.plan import Plan
 from aiayn.runs.record import read_record
 
 SPLITS = ("train", "dev", "test")

@@ -49,7 +49,7 @@ class _Generator(GenerateJsonSchema):
     def _explained(self, kind: type, generated: JsonSchemaValue) -> JsonSchemaValue:
         explanations = meanings(kind)
         keys = {
-            key: {name: value for name, value in entry.items() if name != "title"}
+            key: {name: value for name, value in entry.items() if name not in ("title", "default")}
             | ({"description": _of_json(explanations[key])} if key in explanations else {})
             for key, entry in generated.get("properties", {}).items()
         }

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from aiayn.api.configurations import Overrides, stated
 from aiayn.commands.composing import typed_configuration
 from aiayn.config.schema import TrainConfig
-from aiayn.extensions.costs.plan import Plan, plan_run
+from aiayn.extensions.costs.plan import plan_run
+from aiayn.runs.plan import Plan
 
 if TYPE_CHECKING:
     from aiayn.extensions.costs.schema import PlanConfig

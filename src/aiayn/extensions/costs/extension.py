@@ -20,11 +20,12 @@ EXTENSION = Extension(
             after="plan",
         ),
     },
+    contents={"plan": "aiayn.extensions.costs.plan_report:PlanContent"},
     functions={"plan": "aiayn.extensions.costs.api:plan"},
     plans=Plans(
         plan_run="aiayn.extensions.costs.plan:plan_run",
         print_costs="aiayn.extensions.costs.plan_report:print_costs",
-        plain_totals="aiayn.extensions.costs.plan_report:plain_totals",
+        remarks="aiayn.extensions.costs.plan_report:remarks",
     ),
     values=("plan.yaml", "inspect.yaml", "hydra/help/plan.yaml", "hydra/help/inspect.yaml"),
 )

@@ -1,10 +1,8 @@
 """The costs of a run before it is started."""
 
-import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 from aiayn.builders.architecture import accumulation, embedding_rows, model_cost
 from aiayn.config.data_schema import (
@@ -15,10 +13,11 @@ from aiayn.config.data_schema import (
     ToyTreesDataConfig,
     TreesDataConfig,
 )
-from aiayn.config.schema import HardwareConfig, TrainConfig
+from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.extensions.costs.schema import PlanConfig
 from aiayn.models.cost import HALF, SINGLE, ValueBytes
+from aiayn.runs.plan import Plan
 from aiayn.system import processes
 
 BYTES_OF_CHECKPOINT = 12
@@ -26,64 +25,6 @@ BYTES_OF_CHECKPOINT = 12
 
 BYTES_OF_WEIGHTS = 4
 """Per parameter of weights that are kept for averaging."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The costs of one run."""
-
-    experiment: str
-    seed: int
-    overrides: tuple[str, ...]
-    data: str
-    """The corpus, and where it comes from."""
-    hardware: HardwareConfig
-    devices: int
-    """Processes on all nodes, one per device."""
-    parameters: int
-    steps: int
-    """With patience, the largest number of steps."""
-    has_patience: bool
-    """Whether training may end before its last step."""
-    flops_per_step: float
-    """Of all devices together."""
-    memory: int
-    """Peak bytes of tensors on one device."""
-    seconds_per_step: float
-    """With all devices; communication is not counted."""
-    disk: int
-    """Bytes of the checkpoints that are kept."""
-
-    @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> Self:
-        """From plain values, as a job of a multirun returns it."""
-        hardware = HardwareConfig(**fields["hardware"])
-        return cls(**{**fields, "overrides": tuple(fields["overrides"]), "hardware": hardware})
-
-    @property
-    def flops(self) -> float:
-        """Of the whole training."""
-        return self.steps * self.flops_per_step
-
-    @property
-    def seconds(self) -> float:
-        """Of the whole training, without validation and final evaluation."""
-        return self.steps * self.seconds_per_step
-
-    @property
-    def device_seconds(self) -> float:
-        """Seconds times devices, the unit of prices."""
-        return self.seconds * self.devices
-
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        derived = {"flops": self.flops, "seconds": self.seconds, "device_seconds": self.device_seconds}
-        return {**dataclasses.asdict(self), **derived, "fits": self.fits}
-
-    @property
-    def fits(self) -> bool:
-        """Whether a device's memory suffices, or is not stated."""
-        return self.hardware.memory_gib is None or self.memory <= self.hardware.memory_gib * 2**30
 
 
 @dataclass(frozen=True)
@@ -107,6 +48,8 @@ def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
     memory = model.training_bytes(
         source_tokens=micro.source_tokens, target_tokens=micro.target_tokens, of=_value_bytes(config)
     )
+    seconds_per_step = _seconds_per_step(config, rows, flops=flops, micro=micro, devices=devices)
+    seconds, limit = recipe.max_steps * seconds_per_step, config.hardware.memory_gib
     averaged = config.averaging.checkpoints + 2 if config.averaging.checkpoints else 0  # and a new one, and the mean
     return Plan(
         experiment=config.identity.experiment,
@@ -120,8 +63,12 @@ def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
         has_patience=recipe.patience is not None,
         flops_per_step=flops,
         memory=memory,
-        seconds_per_step=_seconds_per_step(config, rows, flops=flops, micro=micro, devices=devices),
+        seconds_per_step=seconds_per_step,
         disk=model.parameters * (BYTES_OF_CHECKPOINT * _checkpoints(config) + BYTES_OF_WEIGHTS * averaged),
+        flops=recipe.max_steps * flops,
+        seconds=seconds,
+        device_seconds=seconds * devices,
+        fits=limit is None or memory <= limit * 2**30,
     )
 
 

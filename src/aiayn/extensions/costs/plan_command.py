@@ -3,8 +3,9 @@
 from hydra.core.hydra_config import HydraConfig
 
 from aiayn.config.validation import validate
-from aiayn.extensions.costs.plan import Plan, plan_run
+from aiayn.extensions.costs.plan import plan_run
 from aiayn.extensions.costs.schema import PlanConfig
+from aiayn.runs.plan import Plan
 
 
 def check(config: PlanConfig) -> None:

@@ -1,15 +1,31 @@
 """The expected cost of runs, as a table on the terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from aiayn.errors import UserError
-from aiayn.extensions.costs.plan import Plan
-from aiayn.reports.formats import console, print_grid, print_json
+from aiayn.reports.content import Content
+from aiayn.reports.formats import console, print_content, print_grid
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import approximate_time, counted, gibibytes, hours, operations
 from aiayn.reports.sweep import differing_overrides
+from aiayn.runs.plan import Plan, PlanTotal
 from aiayn.system.output_format import Format, output_format
+
+
+@dataclass(frozen=True)
+class PlanContent(Content):
+    """What runs will cost: aiayn plan."""
+
+    schema: ClassVar = "plan/1"
+
+    runs: tuple[Plan, ...]
+    """The runs."""
+    total: PlanTotal
+    """The sums."""
+    remarks: tuple[str, ...]
+    """Assumptions, and costs that are not included."""
 
 
 def print_plans(results: Sequence[Any], failed: int, jobs: int) -> None:
@@ -27,7 +43,7 @@ def print_plans(results: Sequence[Any], failed: int, jobs: int) -> None:
 def print_plan(plans: Sequence[Plan]) -> None:
     """Print a line for each run, their sums, and the assumptions; `plans` has at least one."""
     if output_format() is Format.json:
-        print_json("plan/1", {"runs": [plan.plain() for plan in plans], **plain_totals(plans)})
+        print_content(PlanContent(tuple(plans), PlanTotal.of(plans), tuple(remarks(plans))))
         return
     # Columns that are the same for all runs are left out.
     words: dict[str, Sequence[str]] = {"experiment": [plan.experiment for plan in plans]}
@@ -45,24 +61,12 @@ def print_costs(plans: Sequence[Plan], words: Mapping[str, Sequence[str]], count
     sums = (counted(len(every), "run"), *[""] * (len(words) - 1), *totals.values())
     output = console()
     print_grid(Grid("", (*names, *totals), (lines, (sums,)) if len(every) > 1 else (lines,)), output)
-    for line in _remarks(plans):
+    for line in remarks(plans):
         output.print(line)
 
 
 def _are_numbers(values: Sequence[str]) -> bool:
     return all(value.isdecimal() for value in values)
-
-
-def plain_totals(plans: Sequence[Plan]) -> dict[str, Any]:
-    """The sums over runs, and the assumptions, for JSON."""
-    total = {
-        "runs": len(plans),
-        "flops": sum(plan.flops for plan in plans),
-        "seconds": sum(plan.seconds for plan in plans),
-        "device_seconds": sum(plan.device_seconds for plan in plans),
-        "disk": sum(plan.disk for plan in plans),
-    }
-    return {"total": total, "remarks": list(_remarks(plans)) if plans else []}
 
 
 def _cells(plan: Plan) -> tuple[str, ...]:
@@ -92,7 +96,7 @@ def _totals(plans: Sequence[Plan]) -> dict[str, str]:
     }
 
 
-def _remarks(plans: Sequence[Plan]) -> Iterator[str]:
+def remarks(plans: Sequence[Plan]) -> Iterator[str]:
     """Assumptions, and costs that are not included."""
     yield from dict.fromkeys(f"data: {plan.data}" for plan in plans)
     yield from dict.fromkeys(map(_basis, plans))

@@ -10,6 +10,7 @@ EXTENSION = Extension(
             writes=(".md", ".json"),
         )
     },
+    contents={"study-plan": "aiayn.extensions.lab.study_plan:StudyPlanContent"},
     sweepers={
         "registered": Sweeper(
             plugin="RegisteredSweeper",

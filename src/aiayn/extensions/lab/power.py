@@ -233,6 +233,18 @@ def _percent(power: float | None) -> str:
 
 
 @dataclass(frozen=True)
+class BudgetContent:
+    """A number of steps and of seeds, with the power for each claim."""
+
+    steps: int | None
+    """Steps; None: all of the study."""
+    seeds: Mapping[str, int]
+    """Seeds of each row."""
+    powers: Mapping[str, float | None]
+    """Power for each claim; None if unknown."""
+
+
+@dataclass(frozen=True)
 class Budget:
     """A number of steps and of seeds, with the power for each claim."""
 
@@ -244,10 +256,10 @@ class Budget:
     """Of each row."""
     powers: Sequence[ClaimPower]
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        powers = {each.claim.id: each.power for each in self.powers}
-        return {"steps": self.steps, "seeds": dict(self.seeds), "powers": powers}
+    @property
+    def content(self) -> BudgetContent:
+        """The budget in a document for programs."""
+        return BudgetContent(self.steps, self.seeds, {each.claim.id: each.power for each in self.powers})
 
 
 def budgets(claims: Sequence[Claim], seeds: Mapping[str, int], evidence: Evidence, rules: Rules) -> list[Budget]:

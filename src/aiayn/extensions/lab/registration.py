@@ -48,6 +48,7 @@ from aiayn.reports.comparability import PREFIX as TABLE3
 from aiayn.reports.comparability import RowSettings, row_setting_differences
 from aiayn.reports.judgement import FEWEST_SEEDS
 from aiayn.runs.directory import RunDirectory
+from aiayn.runs.plan import Plan
 from aiayn.runs.provenance import code_version
 from aiayn.runs.public import public_command
 from aiayn.runs.record import utc_now
@@ -144,7 +145,7 @@ class ComposedRow:
     """The factors of the scale, by axis."""
     names: Mapping[int, str]
     """Names of its runs below `paths.runs`, by seed."""
-    plan: Any
+    plan: Plan | None
     """The cost of a run, where that is asked for."""
 
     def as_printed(self, row: str) -> RowSettings:
@@ -334,7 +335,7 @@ def _plan_view(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: P
     plan = plan_of(study, rows)
     evidence, rules = Evidence.read(runs, plan), study_rules(study.base, study.terms)
     return StudyPlanView(
-        costs=[StudyCosts(row, each.plan, len(each.names)) for row, each in rows.items() if each.plan is not None],
+        costs=[StudyCosts(row, len(each.names), each.plan) for row, each in rows.items() if each.plan is not None],
         powers=claim_powers(study.claims, plan.seeds, evidence, rules),
         budgets=budgets(study.claims, plan.seeds, evidence, rules),
         evidence=evidence.in_words if study.claims else "",

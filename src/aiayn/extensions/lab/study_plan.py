@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from aiayn.extensions.lab.power import Budget, ClaimPower, budget_grid, power_grid
+from aiayn.extensions.lab.power import Budget, BudgetContent, ClaimPower, budget_grid, power_grid
 from aiayn.extensions.lab.registrations import HASH_DIGITS, StudyPlan, read_registration, registration_file
 from aiayn.registry import named, plans
-from aiayn.reports.formats import console, print_grid, print_json, print_text
+from aiayn.reports.content import Content
+from aiayn.reports.formats import console, print_content, print_grid, print_text
+from aiayn.runs.plan import Plan, PlanTotal
 from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
 
@@ -18,9 +20,47 @@ class StudyCosts:
     """The costs of a row of a pre-registered study."""
 
     row: str
-    plan: Any
-    """The cost of one run."""
+    """Name of the row."""
     runs: int
+    """Planned runs."""
+    plan: Plan
+    """The cost of one run."""
+
+
+@dataclass(frozen=True)
+class PlannedClaim:
+    """The power of a study for a claim."""
+
+    claim: str
+    """Name of the claim."""
+    power: float | None
+    """Power for the assumed effects; None if unknown."""
+    effects: tuple[float, ...]
+    """The assumed contrast of each primary comparison."""
+
+
+@dataclass(frozen=True)
+class StudyPlanContent(Content):
+    """The cost of a pre-registered study, and its power: aiayn plan sweeps=<study>."""
+
+    schema: ClassVar = "study-plan/3"
+
+    rows: tuple[StudyCosts, ...]
+    """The rows that can be planned."""
+    total: PlanTotal
+    """The sums over runs."""
+    remarks: tuple[str, ...]
+    """Assumptions, and costs that are not included."""
+    claims: tuple[PlannedClaim, ...]
+    """The claims."""
+    few_seeds: tuple[str, ...]
+    """Claims that no verdict can be given on, since a row has too few seeds."""
+    budgets: tuple[BudgetContent, ...]
+    """Power by steps and seeds."""
+    unfinished: str | None
+    """What the study that tells the power lacks, in a line; None if it lacks nothing."""
+    frozen: str | None
+    """The frozen plan in a line; None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +84,7 @@ class StudyPlanView:
     def print(self) -> None:
         """Print a line for each row, the sums over all runs, and then the power of the study."""
         if output_format() is Format.json:
-            print_json("study-plan/3", self._content())
+            print_content(self._content())
             return
         words = {"row": [each.row for each in self.costs], "runs": [str(each.runs) for each in self.costs]}
         named(plans().print_costs)([each.plan for each in self.costs], words, [each.runs for each in self.costs])
@@ -56,20 +96,18 @@ class StudyPlanView:
             if line:
                 print_text(line, output)
 
-    def _content(self) -> dict[str, Any]:
-        """For JSON."""
+    def _content(self) -> StudyPlanContent:
         every = [each.plan for each in self.costs for _ in range(each.runs)]
-        return {
-            "rows": [{"row": each.row, "runs": each.runs, "plan": each.plan.plain()} for each in self.costs],
-            **named(plans().plain_totals)(every),
-            "claims": [
-                {"claim": each.claim.id, "power": each.power, "effects": list(each.effects)} for each in self.powers
-            ],
-            "few_seeds": list(self.few_seeds),
-            "budgets": [each.plain() for each in self.budgets],
-            "unfinished": self.unfinished or None,
-            "frozen": self.frozen or None,
-        }
+        return StudyPlanContent(
+            rows=tuple(self.costs),
+            total=PlanTotal.of(every),
+            remarks=tuple(named(plans().remarks)(every)) if every else (),
+            claims=tuple(PlannedClaim(each.claim.id, each.power, each.effects) for each in self.powers),
+            few_seeds=tuple(self.few_seeds),
+            budgets=tuple(each.content for each in self.budgets),
+            unfinished=self.unfinished or None,
+            frozen=self.frozen or None,
+        )
 
 
 def frozen_remark(runs: Path, name: str, plan: StudyPlan) -> str:

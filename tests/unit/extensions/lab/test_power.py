@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from measured_rows import DEVIATION, measured_rows
 
 from aiayn.extensions.lab.power import (
+    BudgetContent,
     Evidence,
     budget_grid,
     budgets,
@@ -127,11 +128,7 @@ def test_power_is_shown_by_steps_and_seeds_and_too_little_is_named() -> None:
     ]
     grid = budget_grid(found)
     assert grid.groups[0][4] == ("all", "as planned", "100%", hopeless[-2])
-    assert found[0].plain() == {
-        "steps": 500,
-        "seeds": SEEDS,
-        "powers": {each.claim.id: each.power for each in found[0].powers},
-    }
+    assert found[0].content == BudgetContent(500, SEEDS, {each.claim.id: each.power for each in found[0].powers})
     for steps in (500, None):
         powers = [each.powers[0].power or 0.0 for each in found if each.steps == steps and each.name != "as planned"]
         assert powers == sorted(powers)

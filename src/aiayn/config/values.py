@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args,
 from omegaconf import MISSING, BooleanNode, StringNode
 
 from aiayn.errors import UserError
+from aiayn.system.documents import NullIsInfinity
 from aiayn.system.files import is_utf8
 from aiayn.system.plugins import is_plugin
 
@@ -26,12 +27,14 @@ LARGEST = 10**12
 class Range:
     """The values that a number may have; bounds are inclusive unless they say otherwise."""
 
-    least: float = -math.inf
-    most: float = math.inf
-    above: float = -math.inf
-    """Exclusive."""
-    below: float = math.inf
-    """Exclusive."""
+    least: Annotated[float, NullIsInfinity] = -math.inf
+    """The least value, inclusive; infinite for none."""
+    most: Annotated[float, NullIsInfinity] = math.inf
+    """The largest value, inclusive; infinite for none."""
+    above: Annotated[float, NullIsInfinity] = -math.inf
+    """The lower bound, exclusive; infinite for none."""
+    below: Annotated[float, NullIsInfinity] = math.inf
+    """The upper bound, exclusive; infinite for none."""
 
     def expected(self, value: float) -> str | None:
         """The bound that a value breaks, as in "at least 1"; None if it is in range."""

@@ -1,8 +1,9 @@
 """The settings in which fidelity profiles differ."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from omegaconf import OmegaConf
@@ -15,6 +16,7 @@ from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.schema import DecodingConfig, OptimizationConfig, TokenizerConfig, TrainConfig
 from aiayn.config.store import options
 from aiayn.errors import UserError
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 
@@ -25,6 +27,30 @@ GROUPS: Mapping[str, type] = {
     "decoding": DecodingConfig,
 }
 """The groups that a profile may change."""
+
+
+@dataclass(frozen=True)
+class FidelitySetting:
+    """A setting in which profiles differ."""
+
+    key: str
+    """The key."""
+    values: Mapping[str, Any]
+    """The value by profile, as in YAML."""
+    meaning: str
+    """What the setting is."""
+
+
+@dataclass(frozen=True)
+class FidelityContent(Content):
+    """Settings in which fidelity profiles differ: aiayn report fidelity."""
+
+    schema: ClassVar = "fidelity/1"
+
+    profiles: tuple[str, ...]
+    """The profiles."""
+    settings: tuple[FidelitySetting, ...]
+    """The settings."""
 
 
 def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None:
@@ -38,16 +64,11 @@ def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None
     headings = ("<key", *(f"<{name}" for name in names), "<meaning")
     grid = Grid("Fidelity profiles, setting by setting", headings, (tuple(lines),))
     written = "Written by `aiayn report fidelity`; values at `scale=paper`."
-    show(Document("Fidelity profiles", written, [grid], schema="fidelity/1", content=_plain(names, lines)), output)
-
-
-def _plain(names: Sequence[str], lines: Sequence[tuple[str, ...]]) -> dict[str, Any]:
-    """For JSON: the values are those of the YAML."""
-    settings = [
-        {"key": key, "values": dict(zip(names, map(yaml.safe_load, values), strict=True)), "meaning": meaning}
+    settings = tuple(
+        FidelitySetting(key, dict(zip(names, map(yaml.safe_load, values), strict=True)), meaning)
         for key, *values, meaning in lines
-    ]
-    return {"profiles": list(names), "settings": settings}
+    )
+    show(Document("Fidelity profiles", written, [grid], content=FidelityContent(tuple(names), settings)), output)
 
 
 def _chosen(profiles: Sequence[str] | None) -> list[str]:

@@ -1,13 +1,79 @@
 """The paper's own tables, on the terminal or as Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from aiayn.errors import UserError
 from aiayn.paper.tables import TABLES, AnyTable
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
+
+
+@dataclass(frozen=True)
+class PrintedColumn:
+    """A column of results."""
+
+    id: str
+    """Name of the column."""
+    heading: str
+    """Heading as printed."""
+    unit: str
+    """Unit of the numbers."""
+
+
+@dataclass(frozen=True)
+class PrintedCell:
+    """A cell of a table."""
+
+    value: float | None
+    """The number; None for a blank, and for an order of growth."""
+    printed: str
+    """The cell as printed; empty for a blank."""
+
+
+@dataclass(frozen=True)
+class PrintedLine:
+    """A row of a table."""
+
+    id: str
+    """Name of the row."""
+    label: str
+    """Label as printed."""
+    group: str | None
+    """Group of rows; None for rows without one."""
+    cells: Mapping[str, PrintedCell]
+    """The cells by column."""
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """A table of the paper."""
+
+    number: int
+    """Number of the table, 1 to 4."""
+    title: str
+    """Caption."""
+    source: str
+    """Version of the paper."""
+    columns: tuple[PrintedColumn, ...]
+    """The columns of results."""
+    rows: tuple[PrintedLine, ...]
+    """The rows."""
+    remarks: tuple[str, ...]
+    """Known oddities, and other versions of the paper."""
+
+
+@dataclass(frozen=True)
+class PaperContent(Content):
+    """Tables of the paper: aiayn report paper."""
+
+    schema: ClassVar = "paper/1"
+
+    tables: tuple[PrintedTable, ...]
+    """The tables."""
 
 
 def report_paper(number: int | None, output: Path | None) -> None:
@@ -31,31 +97,20 @@ def document(numbers: Sequence[int]) -> Document:
         grids=[_grid(number, table) for number, table in tables.items()],
         remarks=[line for table in tables.values() for line in remarks(table)],
         remarks_title="Remarks",
-        schema="paper/1",
-        content={"tables": [_plain(number, table) for number, table in tables.items()]},
+        content=PaperContent(tuple(_content(number, table) for number, table in tables.items())),
     )
 
 
-def _plain(number: int, table: AnyTable) -> dict[str, Any]:
-    """A table for JSON."""
-    columns = [column.id for column in table.columns]
-    return {
-        "number": number,
-        "title": table.caption.title,
-        "source": table.caption.source,
-        "columns": [{"id": each.id, "heading": each.heading, "unit": each.unit} for each in table.columns],
-        "rows": [
-            {
-                "id": row.id,
-                "label": row.label,
-                "group": row.group or None,
-                "cells": {name: {"value": cell.value, "printed": str(cell)} for name, cell in cells},
-            }
-            for row in table.rows
-            for cells in [zip(columns, table.cells(row), strict=True)]
-        ],
-        "remarks": remarks(table),
-    }
+def _content(number: int, table: AnyTable) -> PrintedTable:
+    """A table in a document for programs."""
+    columns = tuple(PrintedColumn(each.id, each.heading, each.unit) for each in table.columns)
+    rows = []
+    for row in table.rows:
+        cells = {each.id: row.cell(each.id) for each in columns}
+        printed = {name: PrintedCell(cell.value, str(cell)) for name, cell in cells.items()}
+        rows.append(PrintedLine(row.id, row.label, row.group or None, printed))
+    caption = table.caption
+    return PrintedTable(number, caption.title, caption.source, columns, tuple(rows), tuple(remarks(table)))
 
 
 def remarks(table: AnyTable) -> list[str]:

@@ -1,10 +1,13 @@
 """A prepared corpus on the terminal."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
 from aiayn.data.corpora.corpus import SPLITS
 from aiayn.data.preparation.prepared import PreparedData
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
@@ -29,6 +32,30 @@ MOST_FILES = 6
 """Named as the source; of more, the number is given."""
 
 
+@dataclass(frozen=True)
+class PrepareContent(Content):
+    """A corpus in the cache: aiayn prepare."""
+
+    schema: ClassVar = "prepare/1"
+
+    data: str
+    """Name of the corpus."""
+    folder: Path
+    """Folder of the prepared corpus in the cache."""
+    fingerprint: str
+    """Checksum of the prepared corpus."""
+    vocabulary: int
+    """Entries of the vocabulary."""
+    source: str
+    """Where the sentences come from."""
+    was_there: bool
+    """Whether it was prepared already."""
+    seconds: float
+    """Wall time of preparing, or of verifying."""
+    splits: Mapping[str, Mapping[str, int]]
+    """Numbers of pairs kept and dropped, and of tokens, by split."""
+
+
 def print_preparation(data: PreparedData, *, name: str, seconds: float, was_there: bool) -> None:
     """Print the counts of each split, the vocabulary, folder and size.
 
@@ -41,18 +68,18 @@ def print_preparation(data: PreparedData, *, name: str, seconds: float, was_ther
     took = duration(seconds) if seconds >= 10 else f"{seconds:.1f} s"
     last = f"prepared already, nothing to do: verified in {took}" if was_there else f"prepared in {took}"
     lines = [f"{fact}: {value}" for fact, value in facts(data).items()]
-    content = {
-        "data": name,
-        "folder": str(data.directory),
-        "fingerprint": data.fingerprint,
-        "vocabulary": data.tokenizer.vocabulary_size,
-        "source": origin(data),
-        "was_there": was_there,
-        "seconds": seconds,
-        "splits": data.manifest["splits"],
-    }
+    content = PrepareContent(
+        data=name,
+        folder=data.directory,
+        fingerprint=data.fingerprint,
+        vocabulary=data.tokenizer.vocabulary_size,
+        source=origin(data),
+        was_there=was_there,
+        seconds=seconds,
+        splits=data.manifest["splits"],
+    )
     written, grids = "Written by `aiayn prepare`.", [split_grid(data, name=name)]
-    show(Document(name, written, grids, [*lines, last], schema="prepare/1", content=content), None)
+    show(Document(name, written, grids, [*lines, last], content=content), None)
 
 
 def split_grid(data: PreparedData, *, name: str) -> Grid:

@@ -9,18 +9,16 @@ from typing import Any
 import pytest
 from commands import Find, Finished, Said, Say, Train
 from earlier_caches import earlier_tokenizer, made_earlier
+from json_documents import read_document
 from omegaconf import OmegaConf
 from run_files import assert_same_end, runs_below
 
-from aiayn import reports
 from aiayn.commands.front_end import main
 from aiayn.data.preparation.prepared import find_prepared
 from aiayn.runs.ledger import read_results
 from aiayn.runs.record import read_record
 
 pytestmark = pytest.mark.slow
-
-SCHEMAS = Path(reports.__file__).parent / "schemas"
 
 
 @pytest.fixture
@@ -268,13 +266,9 @@ def test_data_with_words_cut_at_marks_are_scored_from_their_cache(
 def test_the_verdict_as_json(record: Path, say: Say) -> None:
     said = say("replay", f"record={record}", "mode=score", "format=json", "output=elsewhere")
     assert said.code == 0, said.err
-    content = json.loads(said.out)
+    content = read_document(said.out)
     assert "/elsewhere/" in content["replay"], "of replay, output is no file of a report"
     assert (content["schema"], content["verdict"], content["first_step"]) == ("aiayn/replay/1", "bit-identical", None)
-    schema = json.loads((SCHEMAS / "replay.json").read_text())
-    assert content.keys() == {*schema["required"]} == schema["properties"].keys()
-    for score in content["scores"]:
-        assert score.keys() == schema["properties"]["scores"]["items"]["properties"].keys()
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,10 @@ EXTENSION = Extension(
             after="plan",
         ),
     },
-    contents={"plan": "aiayn.extensions.costs.plan_report:PlanContent"},
+    contents={
+        "inspect": "aiayn.extensions.costs.inspection_report:InspectContent",
+        "plan": "aiayn.extensions.costs.plan_report:PlanContent",
+    },
     functions={"plan": "aiayn.extensions.costs.api:plan"},
     plans=Plans(
         plan_run="aiayn.extensions.costs.plan:plan_run",

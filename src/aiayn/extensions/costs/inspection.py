@@ -1,7 +1,6 @@
 """The layers of a configuration's model for one training batch of its corpus, beside those of another model."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -45,27 +44,34 @@ class BatchLengths:
         count = max(1, int(np.count_nonzero(longer <= tokens)))
         return BatchLengths(self.source[:count], self.target[:count], self.origin)
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "origin": self.origin,
-            "sentences": len(self.source),
-            "source_tokens": sum(self.source),
-            "target_tokens": sum(self.target),
-            "longest_source": max(self.source),
-            "longest_target": max(self.target),
-        }
+
+@dataclass(frozen=True)
+class InspectedBatch:
+    """The batch that layers are traced for; end marks count."""
+
+    origin: str
+    """Where the lengths come from, in words."""
+    sentences: int
+    """Sentences."""
+    source_tokens: int
+    """Source tokens."""
+    target_tokens: int
+    """Target tokens."""
+    longest_source: int
+    """Tokens of the longest source."""
+    longest_target: int
+    """Tokens of the longest target."""
+    is_whole: bool
+    """Whether the batch is a micro-batch of training, and not its first sentences."""
+    per_step: int
+    """Micro-batches of an optimizer step, on all devices."""
 
 
 @dataclass(frozen=True)
 class Inspection:
     """A model's layers, and those of the model that it is compared with, for the same batch."""
 
-    batch: BatchLengths
-    is_whole: bool
-    """Whether the batch is a micro-batch of training, and not its first sentences."""
-    micro_batches: int
-    """Per optimizer step, on all devices."""
+    batch: InspectedBatch
     own: Layer
     base: Layer
     sizes: dict[str, int]
@@ -89,7 +95,17 @@ def inspect_model(config: TrainConfig, base: ModelConfig) -> Inspection:
     devices = processes.all_devices(config.trainer)
     count = accumulation(config, world_size=devices) * devices
     sizes, base_sizes = (_sizes(model, vocabulary) for model in (config.model, base))
-    return Inspection(batch, is_whole, count, own, other, sizes, base_sizes)
+    inspected = InspectedBatch(
+        origin=batch.origin,
+        sentences=len(batch.source),
+        source_tokens=sum(batch.source),
+        target_tokens=sum(batch.target),
+        longest_source=max(batch.source),
+        longest_target=max(batch.target),
+        is_whole=is_whole,
+        per_step=count,
+    )
+    return Inspection(inspected, own, other, sizes, base_sizes)
 
 
 def batch_lengths(config: TrainConfig) -> BatchLengths:

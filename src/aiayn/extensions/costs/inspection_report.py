@@ -1,18 +1,19 @@
 """`aiayn inspect`: the layers of a model as a tree, with the differences to base at the same scale."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from omegaconf import OmegaConf
 
 from aiayn.config.difference import row_configuration
-from aiayn.extensions.costs.inspection import Inspection, inspect_model
+from aiayn.extensions.costs.inspection import InspectedBatch, Inspection, inspect_model
 from aiayn.extensions.costs.schema import InspectConfig
 from aiayn.models.cost import BYTES_OF_STATE
-from aiayn.models.layer_tree import Layer
+from aiayn.models.layer_tree import Layer, Shape
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 
@@ -70,6 +71,72 @@ class Node:
         return short(layer.parameters), short(flops), short(layer.kept_bytes, binary=True)
 
 
+@dataclass(frozen=True)
+class NamedLayer:
+    """A layer by its name."""
+
+    name: str
+    """Name in the layer above."""
+
+
+@dataclass(frozen=True)
+class LayerFigures:
+    """The figures of a layer, with those of the layers inside it."""
+
+    count: int
+    """Equal layers that follow each other; the figures are those of each."""
+    kind: str
+    """Class of the layer."""
+    shape: Shape
+    """Shape of its first output; a dimension that follows the batch by its name."""
+    parameters: int
+    """Parameters; a tied matrix counts where it occurs first."""
+    weight_flops: int
+    """Operations of the forward pass in products of weights."""
+    other_flops: int
+    """Other operations of the forward pass."""
+    kept_bytes: int
+    """Bytes that the forward pass keeps for the backward pass, in single precision."""
+    settings: Mapping[str, Any]
+    """Plain values that the layer holds, such as num_heads."""
+
+
+@dataclass(frozen=True)
+class LayerContent(LayerFigures, NamedLayer):
+    """A layer, or several equal ones that follow each other, and the layers inside it."""
+
+    base: LayerFigures | None
+    """The same layer of base; None if it has none."""
+    layers: tuple["LayerContent", ...]
+    """Layers inside it."""
+
+
+@dataclass(frozen=True)
+class InspectContent(Content):
+    """The layers of a model, whatever depth is shown: aiayn inspect."""
+
+    schema: ClassVar = "inspect/1"
+
+    experiment: str
+    """The experiment."""
+    scale: str
+    """The scale."""
+    fidelity: str
+    """The fidelity profile."""
+    data: str
+    """The corpus."""
+    base: str
+    """The experiment compared with."""
+    batch: InspectedBatch
+    """The batch."""
+    sizes: Mapping[str, int]
+    """Sizes of the model."""
+    base_sizes: Mapping[str, int]
+    """Sizes of base."""
+    model: LayerContent
+    """The model."""
+
+
 def report_inspection(config: InspectConfig, output: Path | None) -> None:
     """Print the layers of the configuration's model, or write them to a .md or .json file."""
     show(document(config), output)
@@ -96,8 +163,17 @@ def document(config: InspectConfig) -> Document:
         lead=f"{title}, for one batch.",
         remarks_title="The batch and the columns",
         terminal_grids=narrow(grid) if differs else (),
-        schema="inspect/1",
-        content=content(config, found, tree),
+        content=InspectContent(
+            experiment=identity.experiment,
+            scale=identity.scale,
+            fidelity=identity.fidelity,
+            data=config.data.name,
+            base=BASE,
+            batch=found.batch,
+            sizes=found.sizes,
+            base_sizes=found.base_sizes,
+            model=content(tree),
+        ),
     )
 
 
@@ -208,12 +284,12 @@ def short(number: float, *, binary: bool = False) -> str:
 
 def remarks(found: Inspection, *, is_base: bool) -> Iterator[str]:
     """The batch, the sizes, the units and the totals."""
-    batch, own = found.batch.plain(), found.own
-    part = "" if found.is_whole else ", its first sentences, on the CPU, since the model reads the lengths of its batch"
+    batch, own = found.batch, found.own
+    part = "" if batch.is_whole else ", its first sentences, on the CPU, since the model reads the lengths of its batch"
     yield (
-        f"batch: {batch['sentences']:,} sentences, source = {batch['source_tokens']:,} tokens, target = "
-        f"{batch['target_tokens']:,}, the longest {batch['longest_source']} and {batch['longest_target']} "
-        f"({batch['origin']}{part}); {found.micro_batches} such batch{'es' * (found.micro_batches > 1)} a step"
+        f"batch: {batch.sentences:,} sentences, source = {batch.source_tokens:,} tokens, target = "
+        f"{batch.target_tokens:,}, the longest {batch.longest_source} and {batch.longest_target} "
+        f"({batch.origin}{part}); {batch.per_step} such batch{'es' * (batch.per_step > 1)} a step"
     )
     pairs = ((name, size, found.base_sizes.get(name)) for name, size in found.sizes.items())
     sizes = (f"{name} = {size:,}{'' if base in (None, size) else f' (base {base:,})'}" for name, size, base in pairs)
@@ -243,35 +319,15 @@ def setting_remarks(own: object, base: object) -> Iterator[str]:
         yield f"settings: {', '.join(parts)}"
 
 
-def content(config: InspectConfig, found: Inspection, tree: Node) -> dict[str, Any]:
-    """Of the JSON file: every layer, whatever the depth."""
-    identity = config.identity
-    return {
-        "experiment": identity.experiment,
-        "scale": identity.scale,
-        "fidelity": identity.fidelity,
-        "data": config.data.name,
-        "base": BASE,
-        "batch": {**found.batch.plain(), "is_whole": found.is_whole, "per_step": found.micro_batches},
-        "sizes": found.sizes,
-        "base_sizes": found.base_sizes,
-        "model": plain(tree),
-    }
+def content(node: Node) -> LayerContent:
+    """A node and those below it, in a document for programs."""
+    base = None if node.base is None else LayerFigures(**figures(node.base))
+    return LayerContent(
+        name=node.layer.name, **figures(node), base=base, layers=tuple(content(child) for child in node.children)
+    )
 
 
-def plain(node: Node) -> dict[str, Any]:
-    """A node and those below it, for JSON."""
-    base = None if node.base is None else {"count": node.base.count, **figures(node.base.layer)}
-    return {
-        "name": node.layer.name,
-        "count": node.count,
-        **figures(node.layer),
-        "base": base,
-        "layers": [plain(child) for child in node.children],
-    }
-
-
-def figures(layer: Layer) -> dict[str, Any]:
-    """Its own figures; those of the layers inside it are included."""
+def figures(node: Node) -> dict[str, Any]:
+    """The fields of `LayerFigures`."""
     names = ("kind", "shape", "parameters", "weight_flops", "other_flops", "kept_bytes", "settings")
-    return {name: getattr(layer, name) for name in names}
+    return {"count": node.count, **{name: getattr(node.layer, name) for name in names}}

@@ -18,6 +18,7 @@ EXTENSION = Extension(
             after="export",
         ),
     },
+    contents={"replay": "aiayn.extensions.sharing.replay_report:ReplayContent"},
     runs_elsewhere={"hub:": "aiayn.extensions.sharing.hub:downloaded"},
     values=("publish.yaml", "replay.yaml", "hydra/help/publish.yaml", "hydra/help/replay.yaml"),
 )

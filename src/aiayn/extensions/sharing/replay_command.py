@@ -32,10 +32,10 @@ def main(config: ReplayConfig) -> None:
     from aiayn.reports.formats import show
 
     has_trained = config.mode is ReplayMode.train
-    verdict = compared(run, replay, runs=Path(config.paths.runs), has_trained=has_trained)
-    show(document(run, replay, verdict), None)
-    if verdict.outcome is Outcome.different:
-        raise RunFailedError(lead(run, verdict))
+    found = compared(run, replay, runs=Path(config.paths.runs), has_trained=has_trained)
+    show(document(run, replay, found), None)
+    if found.verdict is Outcome.different:
+        raise RunFailedError(lead(run, found))
 
 
 def _replayed(run: "RecordedRun", config: ReplayConfig) -> "RecordedRun":

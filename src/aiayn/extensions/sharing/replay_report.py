@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from scipy.special import stdtrit
@@ -16,11 +16,13 @@ from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores
 from aiayn.evaluation.significance import CONFIDENCE, measure, sentence_columns, sentence_variance
 from aiayn.extensions.sharing.replays import RecordedRun
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
 from aiayn.runs.ledger import State, read_results
 from aiayn.runs.record import Record
 from aiayn.system import files
+from aiayn.system.documents import NullIsInfinity
 
 MOST_PACKAGES = 8
 """Differing packages that are named; of more, their number."""
@@ -43,8 +45,11 @@ class Difference:
     """A fact in which record and replay differ."""
 
     name: str
+    """Code, package or part of the hardware."""
     recorded: str
+    """The fact in the record."""
     here: str
+    """The fact in the replay."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +58,23 @@ class ScoreComparison:
 
     name: str
     """Split and score, as in "dev PPL"."""
-    recorded: float
-    here: float
-    noise: float | None = None
-    """Half width of the interval around no difference, on the scale that is compared; None: unknown."""
+    recorded: Annotated[float, NullIsInfinity]
+    """The score in the record."""
+    here: Annotated[float, NullIsInfinity]
+    """The score in the replay."""
+    noise: float | None
+    """Half width of the interval around no difference, of the logarithm for PPL; None: unknown."""
+    is_within_noise: bool
+    """Whether the difference is inside the interval, or zero; of perplexities that of their logarithms."""
+
+    @classmethod
+    def of(cls, name: str, recorded: float, here: float, noise: float | None) -> Self:
+        """Compare two scores; an infinite difference is inside no interval."""
+        is_within = recorded == here
+        if not is_within and noise is not None and math.isfinite(recorded) and math.isfinite(here):
+            own, theirs = (math.log(each) if name.endswith("PPL") else each for each in (here, recorded))
+            is_within = abs(own - theirs) <= noise
+        return cls(name, recorded, here, noise, is_within)
 
     @property
     def is_equal(self) -> bool:
@@ -66,58 +84,39 @@ class ScoreComparison:
     @property
     def is_judged(self) -> bool:
         """Whether the difference is known to be inside or outside the interval."""
-        return self.noise is not None or not self.is_finite
-
-    @property
-    def is_finite(self) -> bool:
-        """Whether both scores are finite: no interval holds an infinite difference."""
-        return math.isfinite(self.recorded) and math.isfinite(self.here)
-
-    @property
-    def is_within_noise(self) -> bool:
-        """Whether the difference is inside the interval; of perplexities that of their logarithms."""
-        if self.is_equal or not self.is_finite:
-            return self.is_equal
-        is_ppl = self.name.endswith("PPL")
-        own, theirs = (math.log(each) if is_ppl else each for each in (self.here, self.recorded))
-        return self.noise is not None and abs(own - theirs) <= self.noise
+        return self.noise is not None or not (math.isfinite(self.recorded) and math.isfinite(self.here))
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """A replay compared with its record."""
+class ReplayContent(Content):
+    """A recorded run and its replay: aiayn replay."""
 
-    outcome: Outcome
+    schema: ClassVar = "replay/1"
+
+    record: Path
+    """The file of the record."""
+    replay: Path
+    """The run directory of the replay."""
+    verdict: Outcome
+    """The verdict."""
     first_step: int | None
-    """The first step whose logged values differ; None if none do, or they cannot be compared."""
+    """The first step whose logged values differ; None: none does, or steps are not compared."""
     first_key: str | None
-    """A value that differs there, such as train/loss."""
-    steps: int
-    """Steps with logged values on both sides; 0: they cannot be compared."""
-    scores: Sequence[ScoreComparison]
+    """A value that differs there, as in train/loss."""
+    steps_compared: int
+    """Steps that both have logged; 0: steps are not compared."""
+    scores: tuple[ScoreComparison, ...]
+    """The scores of both."""
     noise: str
     """The origin of the intervals, in words."""
     sentences: str
-    """The state of hypotheses and sentence scores, in words."""
-    environment: Sequence[Difference]
-    """Code, packages, hardware and data."""
-
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "verdict": self.outcome.value,
-            "first_step": self.first_step,
-            "first_key": self.first_key,
-            "steps_compared": self.steps,
-            "scores": [vars(each) | {"is_within_noise": each.is_within_noise} for each in self.scores],
-            "noise": self.noise,
-            "sentences": self.sentences,
-            "differences": [vars(each) for each in self.environment],
-        }
+    """The numbers of equal hypotheses and of equal scores of sentences, in words."""
+    differences: tuple[Difference, ...]
+    """Code, packages, hardware and data that were recorded otherwise."""
 
 
-def compared(run: RecordedRun, replay: RecordedRun, *, runs: Path, has_trained: bool) -> Verdict:
-    """The verdict on a replay.
+def compared(run: RecordedRun, replay: RecordedRun, *, runs: Path, has_trained: bool) -> ReplayContent:
+    """Compare a replay with its record.
 
     Args:
         run: the record.
@@ -128,7 +127,7 @@ def compared(run: RecordedRun, replay: RecordedRun, *, runs: Path, has_trained: 
     first, steps = first_difference(run, replay) if has_trained else (None, 0)
     noise, origin = _noise(run, replay, runs)
     own, here = _values(run.record), _values(replay.record)
-    scores = [ScoreComparison(name, own[name], here[name], noise.get(name)) for name in own if name in here]
+    scores = tuple(ScoreComparison.of(name, own[name], here[name], noise.get(name)) for name in own if name in here)
     texts, are_texts_equal = _texts(run, replay)
     has_texts = any(run.hypotheses(split) is not None for split in run.record.scores)
     if first is None and all(each.is_equal for each in scores) and are_texts_equal:
@@ -137,7 +136,18 @@ def compared(run: RecordedRun, replay: RecordedRun, *, runs: Path, has_trained: 
         judged = [each.is_within_noise for each in scores if each.is_judged]
         outcome = Outcome.within_noise if judged and all(judged) else Outcome.different
     step, key = first or (None, None)
-    return Verdict(outcome, step, key, steps, scores, origin, texts, list(differences(run, replay)))
+    return ReplayContent(
+        record=run.directory.record,
+        replay=replay.directory.path,
+        verdict=outcome,
+        first_step=step,
+        first_key=key,
+        steps_compared=steps,
+        scores=scores,
+        noise=origin,
+        sentences=texts,
+        differences=tuple(differences(run, replay)),
+    )
 
 
 def first_difference(run: RecordedRun, replay: RecordedRun) -> tuple[tuple[int, str] | None, int]:
@@ -286,22 +296,21 @@ def _packages(run: RecordedRun) -> dict[str, str] | None:
     return {name: version for name, _, version in lines}
 
 
-def document(run: RecordedRun, replay: RecordedRun, verdict: Verdict) -> Document:
+def document(run: RecordedRun, replay: RecordedRun, found: ReplayContent) -> Document:
     """The verdict, then scores, then facts in which record and replay differ."""
-    scores = tuple((each.name, f"{each.recorded:.4f}", f"{each.here:.4f}", _cell(each)) for each in verdict.scores)
+    scores = tuple((each.name, f"{each.recorded:.4f}", f"{each.here:.4f}", _cell(each)) for each in found.scores)
     grids = [Grid("Scores", ("<score", "record", "replay", "<result"), (scores,))]
-    if verdict.environment:
-        lines = tuple((each.name, each.recorded, each.here) for each in verdict.environment)
+    if found.differences:
+        lines = tuple((each.name, each.recorded, each.here) for each in found.differences)
         grids.append(Grid("Other differences", ("<fact", "<record", "<replay"), (lines,)))
     return Document(
         f"Replay of {run.record.name}",
         "Written by `aiayn replay`.",
         grids,
-        list(remarks(run, replay, verdict)),
-        lead=lead(run, verdict),
+        list(remarks(run, replay, found)),
+        lead=lead(run, found),
         remarks_title="Remarks",
-        schema="replay/1",
-        content={"record": str(run.directory.record), "replay": str(replay.directory.path), **verdict.plain()},
+        content=found,
     )
 
 
@@ -313,31 +322,35 @@ def _cell(score: ScoreComparison) -> str:
     return "within seed noise" if score.is_within_noise else "differs by more than seed noise"
 
 
-def lead(run: RecordedRun, verdict: Verdict) -> str:
+def lead(run: RecordedRun, found: ReplayContent) -> str:
     """The verdict in one line."""
-    if verdict.outcome is Outcome.identical:
-        what = f"all {verdict.steps:,} logged steps and all scores" if verdict.steps else "all hypotheses and scores"
-        return f"{run.record.name}: {verdict.outcome}: {what} are equal"
-    if verdict.outcome is Outcome.equal_scores:
-        return f"{run.record.name}: {verdict.outcome}; neither steps nor hypotheses could be compared"
-    if verdict.first_step is not None:
-        where = f"first differs at step {verdict.first_step:,} ({verdict.first_key})"
+    if found.verdict is Outcome.identical:
+        what = (
+            f"all {found.steps_compared:,} logged steps and all scores"
+            if found.steps_compared
+            else "all hypotheses and scores"
+        )
+        return f"{run.record.name}: {found.verdict}: {what} are equal"
+    if found.verdict is Outcome.equal_scores:
+        return f"{run.record.name}: {found.verdict}; neither steps nor hypotheses could be compared"
+    if found.first_step is not None:
+        where = f"first differs at step {found.first_step:,} ({found.first_key})"
     else:
-        where = "all logged steps are equal, scores are not" if verdict.steps else "steps are not compared"
-    return f"{run.record.name}: {verdict.outcome}; {where}"
+        where = "all logged steps are equal, scores are not" if found.steps_compared else "steps are not compared"
+    return f"{run.record.name}: {found.verdict}; {where}"
 
 
-def remarks(run: RecordedRun, replay: RecordedRun, verdict: Verdict) -> Iterator[str]:
+def remarks(run: RecordedRun, replay: RecordedRun, found: ReplayContent) -> Iterator[str]:
     """On steps, sentences, noise, code and hardware."""
-    if not verdict.steps:
+    if not found.steps_compared:
         is_there = files.is_file(run.directory.metrics)
         why = "the replay scored and did not train" if is_there else "no metrics.jsonl lies beside the record"
         yield f"steps: cannot be compared, {why}"
-    if verdict.sentences:
-        yield f"sentences: {verdict.sentences}"
-    if verdict.outcome not in (Outcome.identical, Outcome.equal_scores):
-        yield f"seed noise: {verdict.noise}"
-        if not verdict.environment:
+    if found.sentences:
+        yield f"sentences: {found.sentences}"
+    if found.verdict not in (Outcome.identical, Outcome.equal_scores):
+        yield f"seed noise: {found.noise}"
+        if not found.differences:
             yield "code, packages, data and hardware are the recorded ones"
     own, here = run.record, replay.record
     if own.commit and own.commit != here.commit:

@@ -21,6 +21,6 @@ from aiayn.extensions.sharing.replay_report import ScoreComparison
 def test_an_infinite_difference_is_never_within_noise(
     recorded: float, here: float, noise: float | None, *, is_within: bool
 ) -> None:
-    compared = ScoreComparison("dev PPL", recorded, here, noise)
+    compared = ScoreComparison.of("dev PPL", recorded, here, noise)
     assert compared.is_within_noise == is_within
-    assert compared.is_judged == (noise is not None or not compared.is_finite)
+    assert compared.is_judged == (noise is not None or math.inf in (recorded, here))

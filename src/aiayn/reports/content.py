@@ -39,6 +39,7 @@ CONTENTS: Mapping[str, str] = {
     "reproductions": "aiayn.reports.reproductions:ReproductionsContent",
     "run": "aiayn.reports.row:RunContent",
     "status": "aiayn.reports.status:StatusContent",
+    "sweep": "aiayn.reports.sweep:SweepContent",
     "table3": "aiayn.reports.tables.table3:Table3Content",
 }
 """The core's subclasses of `Content`, `module:name`, by the names of their documents."""

@@ -41,23 +41,23 @@ LATEST = {
 
 
 @dataclass(frozen=True)
-class StatusOfRun:
-    """The state of a run; scores of trials are omitted."""
+class RunFolder:
+    """A run by its folder."""
 
     run: Path
     """Run directory."""
-    settings: str | None
-    """The settings in which runs of one row differ, or the reason of a trial; None if there are none."""
-    scale: str | None
-    """The scale; None if the record cannot be read."""
-    data: str | None
-    """The corpus; None if the record cannot be read."""
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """The progress and the scores of a run; scores of trials are omitted."""
+
     experiment: str | None
     """The experiment; None if the record cannot be read."""
     seed: int | None
     """The seed; None if the record cannot be read."""
-    state: State
-    """The state."""
+    state: str
+    """The state, as in the ledger; of a job of a sweep also refused, and not begun."""
     message: str | None
     """Why it failed or stopped, or who holds it."""
     step: int
@@ -72,6 +72,26 @@ class StatusOfRun:
     """The newest value of each metric, of runs that have not finished."""
     scores: Mapping[str, SplitScores]
     """The scores by split: dev, test; empty for trials."""
+
+
+@dataclass(frozen=True)
+class ComparedRun(RunFolder):
+    """A run beside others of its row."""
+
+    settings: str | None
+    """The settings in which runs of one row differ, or the reason of a trial; None if there are none."""
+    scale: str | None
+    """The scale; None if the record cannot be read."""
+    data: str | None
+    """The corpus; None if the record cannot be read."""
+
+
+@dataclass(frozen=True)
+class StatusOfRun(RunProgress, ComparedRun):
+    """The state of a run; scores of trials are omitted."""
+
+    state: State
+    """The state."""
 
 
 @dataclass(frozen=True)
@@ -141,11 +161,6 @@ def plain_entry(entry: Entry) -> dict[str, Any]:
         "latest": entry.latest,
         "scores": scores,
     }
-
-
-def plain_counts(states: Iterable[str]) -> dict[str, int]:
-    """The number of runs by state, for JSON."""
-    return {str(state): count for state, count in Counter(states).items()}
 
 
 def watch_status(runs: Path, view: View, *, interval: float) -> None:

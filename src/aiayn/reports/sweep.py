@@ -1,13 +1,16 @@
 """The jobs of a sweep on the terminal, from their records."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
-from aiayn.reports.formats import console, print_grid, print_json, print_line, print_text
+from aiayn.reports.content import Content
+from aiayn.reports.formats import console, print_content, print_grid, print_line, print_text
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
-from aiayn.reports.status import count_states, plain_counts, plain_entry, scores_of, steps_of
+from aiayn.reports.status import RunFolder, RunProgress, count_states, plain_entry, scores_of, steps_of
 from aiayn.runs.ledger import Entry, State, SweptJob, read_entry
 from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
@@ -31,16 +34,36 @@ METRICS = {
 class Best:
     """The best job of a search."""
 
-    job: SweptJob
+    run: Path
+    """Run directory."""
     objective: str
+    """The score that the search optimizes, ppl or bleu."""
     value: float
+    """The score on dev."""
     command: str
-    """Runs it alone."""
+    """The command that runs the job alone."""
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        run = str(self.job.directory.path)
-        return {"run": run, "objective": self.objective, "value": self.value, "command": self.command}
+
+@dataclass(frozen=True)
+class JobContent(RunProgress, RunFolder):
+    """A job of a sweep, by its record."""
+
+    overrides: tuple[str, ...]
+    """The words of the job."""
+
+
+@dataclass(frozen=True)
+class SweepContent(Content):
+    """Jobs of a sweep: aiayn train -m."""
+
+    schema: ClassVar = "sweep/1"
+
+    jobs: tuple[JobContent, ...]
+    """The jobs in the order of the sweep."""
+    counts: Mapping[str, int]
+    """The number of jobs by state."""
+    best: Best | None
+    """The best job of a search; None otherwise."""
 
 
 def print_sweep(jobs: Sequence[SweptJob], *, best: Best | None = None) -> None:
@@ -48,8 +71,8 @@ def print_sweep(jobs: Sequence[SweptJob], *, best: Best | None = None) -> None:
     entries = [read_entry(job.directory) if files.is_file(job.directory.record) else None for job in jobs]
     states = [_state(job, entry) for job, entry in zip(jobs, entries, strict=True)]
     if output_format() is Format.json:
-        lines = [_plain(*each) for each in zip(jobs, entries, states, strict=True)]
-        print_json("sweep/1", {"jobs": lines, "counts": plain_counts(states), "best": best and best.plain()})
+        lines = tuple(_content(*each) for each in zip(jobs, entries, states, strict=True))
+        print_content(SweepContent(lines, Counter(states), best))
         return
     scores = [{} if entry is None else scores_of(entry) for entry in entries]
     # BLEU of different definitions are different columns.
@@ -71,24 +94,21 @@ def print_sweep(jobs: Sequence[SweptJob], *, best: Best | None = None) -> None:
     output.print(count_states(states, (*State, REFUSED, NOT_BEGUN)))
     if best is not None:
         score = f"{best.objective.upper()} {best.value:.2f} (dev)"
-        print_text(f"best: {score}, {best.job.directory.path}", output)
+        print_text(f"best: {score}, {best.run}", output)
         print_line(best.command, output)
 
 
-def _plain(job: SweptJob, entry: Entry | None, state: str) -> dict[str, Any]:
-    """For JSON: the run that a refused job would have been may be there, of an earlier command."""
-    plain = {} if entry is None else plain_entry(entry)
-    unknown: dict[str, Any] = {
-        "step": 0,
-        "max_steps": None,
-        "seconds": 0.0,
-        "seconds_left": None,
-        "latest": {},
-        "scores": {},
+def _content(job: SweptJob, entry: Entry | None, state: str) -> JobContent:
+    """The run that a refused job would have been may be there, of an earlier command."""
+    unknown: dict[str, Any] = {"step": 0, "max_steps": None, "seconds": 0.0, "seconds_left": None}
+    facts = {**unknown, "message": None, "latest": {}, "scores": {}} if entry is None else plain_entry(entry)
+    facts |= {
+        "experiment": job.experiment,
+        "seed": job.seed,
+        "state": state,
+        "message": job.failure or facts["message"],
     }
-    named = {"run": str(job.directory.path), "experiment": job.experiment, "seed": job.seed}
-    message = job.failure or plain.get("message")
-    return {**unknown, **plain, **named, "overrides": list(job.overrides), "state": str(state), "message": message}
+    return JobContent(run=job.directory.path, **facts, overrides=job.overrides)
 
 
 def progress_in_words(entry: Entry | None) -> str:

@@ -243,7 +243,7 @@ class Search:
         assert trial.value is not None
         words = [word for word in job.overrides if key_of(word) != SWEEPS]
         command = shlex.join(["aiayn", "train", *self.folder, *words])
-        return Best(job, self.objective.value, trial.value, command)
+        return Best(job.directory.path, self.objective.value, trial.value, command)
 
     def _job(self, trial: FrozenTrial) -> SweptJob | None:
         """The run of a trial; None where it has not begun."""

@@ -75,7 +75,7 @@ class RunProgress:
 
 
 @dataclass(frozen=True)
-class ComparedRun(RunFolder):
+class RunVariant(RunFolder):
     """A run beside others of its row."""
 
     settings: str | None
@@ -87,7 +87,7 @@ class ComparedRun(RunFolder):
 
 
 @dataclass(frozen=True)
-class StatusOfRun(RunProgress, ComparedRun):
+class StatusOfRun(RunProgress, RunVariant):
     """The state of a run; scores of trials are omitted."""
 
     state: State

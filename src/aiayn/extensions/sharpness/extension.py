@@ -11,4 +11,5 @@ EXTENSION = Extension(
             (".md", ".json"),
         )
     },
+    contents={"sharpness": "aiayn.extensions.sharpness.report:SharpnessContent"},
 )

@@ -1,22 +1,71 @@
 """The sharpness of attention, untrained and trained: variance of logits, entropy of weights (section 3.2.1)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.extensions.sharpness.attention_sharpness import AttentionSharpness
 from aiayn.extensions.sharpness.measuring import measure_sharpness
-from aiayn.reports.code_versions import version_remarks
+from aiayn.reports.code_versions import CodeContent, version_remarks
 from aiayn.reports.comparison import Comparison
 from aiayn.reports.comparison_grids import compared, name_headings, names_of
+from aiayn.reports.content import SPREAD, Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
+from aiayn.system.documents import NullIsInfinity
 
 Stages: TypeAlias = tuple[Sequence[AttentionSharpness], Sequence[AttentionSharpness]]
 """The sharpness of each system over its seeds, before training and trained."""
+
+
+@dataclass(frozen=True)
+class MeasuredAttention:
+    """The sharpness of one kind of attention."""
+
+    queries: int
+    """Queries measured."""
+    variance: list[list[float]]
+    """Variance of logits, by layer and head."""
+    entropy: list[list[float]]
+    """Entropy of weights as a share of ln(keys), by layer and head."""
+
+
+@dataclass(frozen=True)
+class MeasuredSystem:
+    """A system, with the settings in which systems differ as further keys."""
+
+    settings: Mapping[str, str] = field(metadata=SPREAD)
+    """A setting in which systems differ."""
+    seeds: tuple[int, ...]
+    """The seeds."""
+    runs: tuple[Path, ...]
+    """Run directories."""
+    ppl: Annotated[float, NullIsInfinity]
+    """Perplexity on dev."""
+    bleu: float
+    """BLEU on dev."""
+    before_training: Mapping[str, MeasuredAttention]
+    """The sharpness with the initial weights, by kind of attention."""
+    trained: Mapping[str, MeasuredAttention]
+    """The sharpness with the trained weights, by kind of attention."""
+
+
+@dataclass(frozen=True)
+class SharpnessContent(Content):
+    """How sharp attention is: aiayn report sharpness."""
+
+    schema: ClassVar = "sharpness/1"
+
+    conditions: Mapping[str, str]
+    """Conditions shared by all runs."""
+    systems: tuple[MeasuredSystem, ...]
+    """The systems, each with the settings in which they differ."""
+    code: tuple[CodeContent, ...]
+    """The versions of the code that made the runs."""
 
 
 def report_sharpness(config: ReportConfig, output: Path | None) -> None:
@@ -63,18 +112,18 @@ def document(comparison: Comparison, stages: Stages) -> Document:
     """The report as plain data."""
     initial, trained = stages
     versions, queries = comparison.versions, trained[0].encoder.queries
-    systems = [
-        {
-            **dict(zip(comparison.columns, names_of(comparison, system), strict=True)),
-            "seeds": [run.record.seed for run in system.runs],
-            "runs": [str(run.path) for run in system.runs],
-            "ppl": float(comparison.measured.ppl.values[number]),
-            "bleu": float(comparison.measured.bleu.values[number]),
-            "before_training": _plain(initial[number]),
-            "trained": _plain(trained[number]),
-        }
+    systems = tuple(
+        MeasuredSystem(
+            settings=dict(zip(comparison.columns, names_of(comparison, system), strict=True)),
+            seeds=tuple(run.record.seed for run in system.runs),
+            runs=tuple(run.path for run in system.runs),
+            ppl=float(comparison.measured.ppl.values[number]),
+            bleu=float(comparison.measured.bleu.values[number]),
+            before_training=_content(initial[number]),
+            trained=_content(trained[number]),
+        )
         for number, system in enumerate(comparison.systems)
-    ]
+    )
     return Document(
         title="How sharp attention is",
         written="Written by `aiayn report sharpness` from the checkpoints of the runs.",
@@ -85,14 +134,13 @@ def document(comparison: Comparison, stages: Stages) -> Document:
             *version_remarks(versions),
         ],
         runs=[run.path for run in comparison.runs],
-        schema="sharpness/1",
-        content={"conditions": comparison.conditions, "systems": systems, "code": [each.content for each in versions]},
+        content=SharpnessContent(comparison.conditions, systems, tuple(each.content for each in versions)),
     )
 
 
-def _plain(sharpness: AttentionSharpness) -> dict[str, Any]:
+def _content(sharpness: AttentionSharpness) -> dict[str, MeasuredAttention]:
     """By kind of attention; variances and entropies are `[num_layers, num_heads]`."""
     return {
-        kind: {"queries": each.queries, "variance": each.variance.tolist(), "entropy": each.entropy.tolist()}
+        kind: MeasuredAttention(each.queries, each.variance.tolist(), each.entropy.tolist())
         for kind, each in sharpness._asdict().items()
     }

@@ -43,6 +43,7 @@ CONTENTS: Mapping[str, str] = {
     "run": "aiayn.reports.row:RunContent",
     "status": "aiayn.reports.status:StatusContent",
     "sweep": "aiayn.reports.sweep:SweepContent",
+    "table2": "aiayn.reports.tables.table2:Table2Content",
     "table3": "aiayn.reports.tables.table3:Table3Content",
 }
 """The core's subclasses of `Content`, `module:name`, by the names of their documents."""

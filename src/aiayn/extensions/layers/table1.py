@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from aiayn.config.report_schema import ReportConfig
-from aiayn.extensions.layers.growth import Estimate, fit_exponents
+from aiayn.extensions.layers.growth import fit_exponents
 from aiayn.extensions.layers.layer_costs import operations, path_length, seconds, sequential_operations
 from aiayn.extensions.layers.layer_types import (
     BareConvolution,
@@ -20,6 +21,7 @@ from aiayn.extensions.layers.layer_types import (
 )
 from aiayn.paper.order import Order
 from aiayn.paper.tables import Layer, load_table1
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.runs.hardware import hardware
@@ -62,22 +64,32 @@ QUANTITIES: Mapping[str, Callable[..., int]] = {
 
 
 @dataclass(frozen=True)
+class Exponent:
+    """The exponent of a size, or of the logarithm of one."""
+
+    paper: int
+    """The paper's exponent."""
+    estimate: float
+    """The measured exponent."""
+    low: float
+    """The lower end of its 95% interval."""
+    high: float
+    """The upper end of its 95% interval."""
+
+
+@dataclass(frozen=True)
 class Growth:
     """One cell: the measured growth of a quantity."""
 
-    order: Order
-    """The paper's."""
-    exponents: Mapping[str, Estimate]
-    """Of each size, or of the logarithm, by its name."""
-
-    def expected(self, name: str) -> int:
-        """The paper's exponent of a size, or of the logarithm."""
-        return int(name == str(self.order.logarithm)) or self.order.powers.get(name, 0)
+    paper: str
+    """The paper's order."""
+    exponents: Mapping[str, Exponent]
+    """The exponents of each size, or of the logarithm, by its name."""
 
     @property
     def largest_error(self) -> float:
         """The largest distance of an exponent from the paper's."""
-        return max(abs(each.estimate - self.expected(name)) for name, each in self.exponents.items())
+        return max(abs(each.estimate - each.paper) for each in self.exponents.values())
 
     def __str__(self) -> str:
         return " · ".join(f"{name}^{_rounded(each)}" for name, each in self.exponents.items())
@@ -94,6 +106,48 @@ class MeasuredTable1:
     crossovers: Mapping[int, float | None]
     """By d, the n from which self-attention is slower than recurrence; None if there is none in `TIMED_LENGTHS`."""
     device: str
+
+
+@dataclass(frozen=True)
+class LayerTime:
+    """The time of a layer."""
+
+    layer: str
+    """The layer type."""
+    n: int
+    """The length of the sequences."""
+    d: int
+    """The width of the layer."""
+    seconds: float
+    """The wall time of a forward pass."""
+
+
+@dataclass(frozen=True)
+class Crossover:
+    """The length at which self-attention and recurrence take the same time."""
+
+    d: int
+    """The width of the layers."""
+    n: float | None
+    """The length from which self-attention is slower than recurrence; None if there is none."""
+
+
+@dataclass(frozen=True)
+class Table1Content(Content):
+    """Table 1, measured: aiayn report table1."""
+
+    schema: ClassVar = "table1/1"
+
+    growth: Mapping[str, Mapping[str, Growth]]
+    """The growth of each quantity, by layer type and column."""
+    seconds: tuple[LayerTime, ...]
+    """The times of the layers."""
+    crossovers: tuple[Crossover, ...]
+    """The lengths at which self-attention becomes slower, by width."""
+    device: str
+    """The device on which times were measured."""
+    versions: Mapping[str, str]
+    """The versions of packages, by name."""
 
 
 def report_table1(config: ReportConfig, output: Path | None) -> None:
@@ -135,7 +189,13 @@ def measure_growth(row: Layer, column: str) -> Growth:
             layer.double()  # gradients through hundreds of rounds become small
         points.append(_factors(order, sizes))
         values.append(QUANTITIES[column](layer, n=sizes["n"], d=sizes["d"]))
-    return Growth(order, fit_exponents(points, values))
+    return Growth(
+        str(order),
+        {
+            name: Exponent(int(name == str(order.logarithm)) or order.powers.get(name, 0), **vars(fitted))
+            for name, fitted in fit_exponents(points, values).items()
+        },
+    )
 
 
 def _factors(order: Order, sizes: Sizes) -> dict[str, float]:
@@ -168,7 +228,7 @@ def _crossover(times: Mapping[str, Mapping[tuple[int, int], float]], d: int) -> 
     return None
 
 
-def _rounded(exponent: Estimate) -> str:
+def _rounded(exponent: Exponent) -> str:
     width = (exponent.high - exponent.low) / 2
     return f"{round(exponent.estimate, 2) + 0.0:.2f}" + (f"±{width:.2f}" if width >= 0.005 else "")
 
@@ -178,7 +238,7 @@ def _grids(table: MeasuredTable1) -> Iterator[Grid]:
     lines = []
     for row in paper.rows:
         growths = [table.growths[row.id][column.id] for column in paper.columns]
-        lines.append((row.label, *(part for growth in growths for part in (str(growth.order), str(growth)))))
+        lines.append((row.label, *(part for growth in growths for part in (growth.paper, str(growth)))))
     yield Grid(
         f"Table 1. {paper.caption.title} ({paper.caption.source}), and measured",
         ("<layer type", *(f"<{part}" for column in paper.columns for part in (column.heading, "measured"))),
@@ -226,28 +286,15 @@ def document(table: MeasuredTable1) -> Document:
         written="Written by `aiayn report table1`.",
         grids=list(_grids(table)),
         remarks=[*_remarks(table), f"Made with {made_with}."],
-        schema="table1/1",
-        content={
-            "growth": {
-                row_id: {
-                    column: {
-                        "paper": str(growth.order),
-                        "exponents": {
-                            name: {"paper": growth.expected(name), **vars(exponent)}
-                            for name, exponent in growth.exponents.items()
-                        },
-                    }
-                    for column, growth in cells.items()
-                }
-                for row_id, cells in table.growths.items()
-            },
-            "seconds": [
-                {"layer": row_id, "n": n, "d": d, "seconds": value}
+        content=Table1Content(
+            growth=table.growths,
+            seconds=tuple(
+                LayerTime(row_id, n, d, value)
                 for row_id, times in table.times.items()
                 for (n, d), value in times.items()
-            ],
-            "crossovers": [{"d": d, "n": n} for d, n in table.crossovers.items()],
-            "device": table.device,
-            "versions": versions(),
-        },
+            ),
+            crossovers=tuple(Crossover(d, n) for d, n in table.crossovers.items()),
+            device=table.device,
+            versions=versions(),
+        ),
     )

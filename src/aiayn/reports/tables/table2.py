@@ -1,13 +1,14 @@
 """Table 2 with ours beside the paper's systems: BLEU by every definition, cost, and verdicts."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.matrix import NEAREST_TO_THE_PAPER, TITLES
+from aiayn.evaluation.score import Score
 from aiayn.evaluation.significance import measure, sentence_columns
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
 from aiayn.paper.table2_claims import load_table2_claims
@@ -25,18 +26,19 @@ from aiayn.reports.comparability import (
     sizes_remark,
     tested_differences,
 )
+from aiayn.reports.content import Content
 from aiayn.reports.cost import CostOfRun, cost_grids
 from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_of, mean_text, operations, two_decimals
-from aiayn.reports.reported_runs import ReportedRun, choose, readable_runs, runs_of
+from aiayn.reports.reported_runs import ReportedRun, RunProvenance, choose, readable_runs, runs_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.tables.table2_claims import (
     JudgedTable2Claim,
+    Table2ClaimContent,
     TestedSystem,
     claim_grids,
     judge_claims,
-    plain_claim,
     untested_remarks,
 )
 from aiayn.runs.cost import RunCost
@@ -101,6 +103,38 @@ class TestedRun(ReportedRun):
         """The paper's sizes and steps of its row, by configuration key."""
         settings = load_table3().row(self.model).settings(load_table3())
         return {key: value for key, value in settings.items() if key in SCALED}
+
+
+@dataclass(frozen=True)
+class TestedRunContent(RunProvenance):
+    """A run of an experiment of the table."""
+
+    is_on_newstest2014: bool
+    """Whether its test set is the paper's, by name and size."""
+    sentences: int | None
+    """The number of sentences of its test set; None until the run has finished."""
+    averaged_steps: tuple[int, ...]
+    """The steps of the averaged checkpoints; empty without averaging, and until the run has finished."""
+    scores: Mapping[str, Score]
+    """The scores of the test set, by their definitions; empty until the run has finished."""
+    cost: RunCost
+    """The cost of the run."""
+
+
+@dataclass(frozen=True)
+class Table2Content(Content):
+    """Table 2: aiayn report table2."""
+
+    schema: ClassVar = "table2/1"
+
+    paper: Mapping[str, Mapping[str, float | None]]
+    """The paper's cells, by system and column; None where blank."""
+    ours: tuple[TestedRunContent, ...]
+    """Our runs, finished or not."""
+    claims: tuple[Table2ClaimContent, ...]
+    """The paper's claims, judged."""
+    remarks: tuple[str, ...]
+    """Remarks on the table."""
 
 
 @dataclass(frozen=True)
@@ -206,13 +240,12 @@ def document(report: Table2Report) -> Document:
         terminal_grids=list(grids(report)),
         remarks=lines,
         runs=[run.path for run in report.runs],
-        schema="table2/1",
-        content={
-            "paper": {row.id: {column.id: row.cell(column.id).value for column in table.columns} for row in table.rows},
-            "ours": [_plain(run) for run in report.runs],
-            "claims": [plain_claim(claim) for claim in report.claims],
-            "remarks": lines,
-        },
+        content=Table2Content(
+            paper={row.id: {column.id: row.cell(column.id).value for column in table.columns} for row in table.rows},
+            ours=tuple(map(_content, report.runs)),
+            claims=tuple(claim.content for claim in report.claims),
+            remarks=tuple(lines),
+        ),
     )
 
 
@@ -309,14 +342,13 @@ def remarks(report: Table2Report) -> Iterator[str]:
     yield from version_remarks(code_versions((run.path, run.record) for run in finished))
 
 
-def _plain(run: TestedRun) -> dict[str, Any]:
-    """For JSON."""
+def _content(run: TestedRun) -> TestedRunContent:
     test = run.test
-    return {
+    return TestedRunContent(
         **vars(run.provenance),
-        "is_on_newstest2014": run.is_on_newstest2014,
-        "sentences": None if test is None else test.sentences,
-        "averaged_steps": [] if test is None else list(test.averaged_steps),
-        "scores": {} if test is None else {name: vars(score) for name, score in test.by_definition.items()},
-        "cost": run.record.account.plain(),
-    }
+        is_on_newstest2014=run.is_on_newstest2014,
+        sentences=None if test is None else test.sentences,
+        averaged_steps=() if test is None else test.averaged_steps,
+        scores={} if test is None else test.by_definition,
+        cost=run.record.account,
+    )

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 from aiayn.evaluation.decisions import Hypothesis, decide
-from aiayn.evaluation.significance import Effect, Measured
+from aiayn.evaluation.significance import Effect, EffectContent, Measured
 from aiayn.paper.table2_claims import Above, Beats, Cheaper, Conclusion, Table2Claim
 from aiayn.paper.tables import load_table2
 from aiayn.reports.grid import Grid
@@ -40,6 +39,36 @@ Systems = Mapping[tuple[str, str], TestedSystem]
 
 
 @dataclass(frozen=True)
+class ConclusionContent:
+    """One comparison of a claim, with the numbers behind its verdict."""
+
+    claimed: str
+    """The claim in symbols."""
+    paper: str
+    """BLEU: the printed row minus the number that it is compared with; FLOPs: the printed ones."""
+    reason: str | None
+    """Why it was not tested; None if it was."""
+    difference: EffectContent | None
+    """Our difference of BLEU; None for FLOPs and if there is nothing to test."""
+    flops: float | None
+    """Our FLOPs by the paper's definition; None for BLEU and if they are not compared."""
+    verdict: Verdict
+    """The verdict of the comparison."""
+
+
+@dataclass(frozen=True)
+class Table2ClaimContent:
+    """A claim with its verdict."""
+
+    id: str
+    """The name of the claim."""
+    verdict: Verdict
+    """The verdict of the claim, by those of its comparisons."""
+    comparisons: tuple[ConclusionContent, ...]
+    """The comparisons that the claim consists of."""
+
+
+@dataclass(frozen=True)
 class JudgedConclusion:
     """One comparison, as text."""
 
@@ -58,11 +87,11 @@ class JudgedConclusion:
         """Like `paper`, BLEU with its 95% interval; empty if there is nothing to compare."""
         return effect_text(self.effect, 2) if self.flops is None else operations(self.flops)
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        numbers = {"difference": self.effect and self.effect.content, "flops": self.flops}
-        texts = {"claimed": self.claimed, "paper": self.paper, "reason": self.reason or None}
-        return {**texts, **numbers, "verdict": self.verdict.value}
+    @property
+    def content(self) -> ConclusionContent:
+        """The comparison in a document for programs."""
+        difference = None if self.effect is None else self.effect.content
+        return ConclusionContent(self.claimed, self.paper, self.reason or None, difference, self.flops, self.verdict)
 
 
 @dataclass(frozen=True)
@@ -76,6 +105,11 @@ class JudgedTable2Claim:
     def verdict(self) -> Verdict:
         """By the verdicts of its comparisons."""
         return verdict_of([each.verdict for each in self.comparisons])
+
+    @property
+    def content(self) -> Table2ClaimContent:
+        """The claim in a document for programs."""
+        return Table2ClaimContent(self.claim.id, self.verdict, tuple(each.content for each in self.comparisons))
 
 
 def judge_claims(claims: Sequence[Table2Claim], systems: Systems) -> list[JudgedTable2Claim]:
@@ -165,12 +199,6 @@ def claim_grids(claims: Sequence[JudgedTable2Claim]) -> Iterator[Grid]:
             for each in claims
         ),
     )
-
-
-def plain_claim(judged: JudgedTable2Claim) -> dict[str, Any]:
-    """For JSON."""
-    comparisons = [each.plain() for each in judged.comparisons]
-    return {"id": judged.claim.id, "verdict": judged.verdict, "comparisons": comparisons}
 
 
 def untested_remarks(claims: Sequence[JudgedTable2Claim]) -> Iterator[str]:

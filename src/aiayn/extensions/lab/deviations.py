@@ -44,7 +44,9 @@ class Deviation:
     """A deviation from a frozen plan."""
 
     kind: Kind
+    """The kind of the deviation."""
     text: str
+    """The deviation in words."""
 
 
 def deviations_of(study: RegisteredStudy) -> tuple[Deviation, ...]:

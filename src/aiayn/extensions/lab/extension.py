@@ -10,7 +10,10 @@ EXTENSION = Extension(
             writes=(".md", ".json"),
         )
     },
-    contents={"study-plan": "aiayn.extensions.lab.study_plan:StudyPlanContent"},
+    contents={
+        "hypotheses": "aiayn.extensions.lab.hypotheses:HypothesesContent",
+        "study-plan": "aiayn.extensions.lab.study_plan:StudyPlanContent",
+    },
     sweepers={
         "registered": Sweeper(
             plugin="RegisteredSweeper",

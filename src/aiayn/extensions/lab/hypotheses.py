@@ -1,13 +1,17 @@
 """The report of a pre-registered study: rows, claims, the frozen plan, and every deviation from it."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
+from aiayn.evaluation.decisions import Noise
 from aiayn.extensions.lab.deviations import Deviation, Kind, deviations_of
 from aiayn.extensions.lab.planned import allows_look, read_study
 from aiayn.extensions.lab.registered import RegisteredStudy, seeds_in
@@ -17,12 +21,84 @@ from aiayn.reports.beside_base import Summary, beside, effects_between
 from aiayn.reports.budgets import budget_remarks
 from aiayn.reports.claim_grids import DECIMALS, RULE_REMARKS, claim_grids, untested_remarks
 from aiayn.reports.code_versions import code_versions, version_remarks
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
+from aiayn.reports.judgement import ClaimContent
 from aiayn.reports.numbers import counted, decimals_for, with_deviation
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.public import public_command
+from aiayn.system.documents import NullIsInfinity
+
+_Seeds = TypedDict(
+    "_Seeds",
+    {
+        "planned": Annotated[tuple[int, ...], Field(description="The planned seeds.")],
+        "in": Annotated[tuple[int, ...], Field(description="The seeds of the runs in the analysis.")],
+    },
+)
+
+
+class RowSeeds(_Seeds):
+    """The seeds of a row."""
+
+
+class StudyRowContent(TypedDict):
+    """A row of the study; its scores are there if a run of it has finished."""
+
+    overrides: tuple[str, ...]
+    """The settings of the row, as words of the command line."""
+    seeds: RowSeeds
+    """The seeds of its runs."""
+    ppl: NotRequired[Annotated[float, NullIsInfinity]]
+    """The perplexity on dev, the mean over seeds."""
+    ppl_deviation: NotRequired[float | None]
+    """The standard deviation of the perplexity over seeds; None for one seed."""
+    bleu: NotRequired[float]
+    """BLEU on dev, the mean over seeds."""
+    bleu_deviation: NotRequired[float | None]
+    """The standard deviation of BLEU over seeds; None for one seed."""
+
+
+@dataclass(frozen=True)
+class PlannedRunContent:
+    """A planned run and its present state."""
+
+    run: str
+    """The name of the run below the folder of runs."""
+    row: str
+    """The row that it is a run of."""
+    seed: int
+    """The seed."""
+    state: str
+    """The state of the run, or how it differs from the planned one; in if it is in the analysis."""
+
+
+@dataclass(frozen=True)
+class HypothesesContent(Content):
+    """A pre-registered study: aiayn report hypotheses."""
+
+    schema: ClassVar = "hypotheses/2"
+
+    study: str
+    """The name of the study."""
+    is_complete: bool
+    """Whether all planned runs are in the analysis."""
+    rows: Mapping[str, StudyRowContent]
+    """The rows, by name."""
+    claims: tuple[ClaimContent, ...]
+    """The claims, judged."""
+    deviations: tuple[Deviation, ...]
+    """The deviations from the plan."""
+    registration: Mapping[str, Any]
+    """The frozen plan, as its file has it."""
+    planned: tuple[PlannedRunContent, ...]
+    """The planned runs."""
+    noises: Mapping[Metric, Noise]
+    """The upper bounds of the variances by which power was computed, by metric; empty if unknown."""
+    last_of_rules: str | None
+    """The commit that judges the claims of a plan with other rules; None for these rules."""
 
 
 def report_hypotheses(config: ReportConfig, output: Path | None) -> None:
@@ -87,7 +163,6 @@ def document(study: RegisteredStudy) -> Document:
         lead=_lead(study, deviations),
         remarks_title="Conditions and remarks",
         runs=[run.path for run in study.finished],
-        schema="hypotheses/2",
         content=_content(study, deviations),
     )
 
@@ -195,25 +270,30 @@ def _remarks(study: RegisteredStudy, deviations: Sequence[Deviation]) -> Iterato
     yield from untested_remarks(study.claims)
 
 
-def _content(study: RegisteredStudy, deviations: Sequence[Deviation]) -> dict[str, Any]:
-    registration, rows = study.registration, {}
-    for row, planned in registration.plan.rows.items():
-        scores: dict[str, float | None] = {}
-        for metric in Metric if row in study.measured.places else ():
-            scores[metric.value], scores[f"{metric.value}_deviation"] = study.measured.score(metric, row)
-        seeds = {"planned": sorted(planned.runs), "in": [run.record.seed for run in study.runs_of(row)]}
-        rows[row] = {"overrides": list(planned.overrides), "seeds": seeds, **scores}
-    return {
-        "study": study.name,
-        "is_complete": study.is_complete,
-        "rows": rows,
-        "claims": [judged.content for judged in study.claims],
-        "deviations": [{"kind": each.kind.value, "text": each.text} for each in deviations],
-        "registration": registration.plain(),
-        "planned": [
-            {"run": each.name, "row": each.row, "seed": each.seed, "state": each.state or each.change or "in"}
+def _content(study: RegisteredStudy, deviations: Sequence[Deviation]) -> HypothesesContent:
+    registration = study.registration
+    return HypothesesContent(
+        study=study.name,
+        is_complete=study.is_complete,
+        rows={row: _row_content(study, row) for row in registration.plan.rows},
+        claims=tuple(judged.content for judged in study.claims),
+        deviations=tuple(deviations),
+        registration=registration.plain(),
+        planned=tuple(
+            PlannedRunContent(each.name, each.row, each.seed, each.state or each.change or "in")
             for each in study.planned
-        ],
-        "noises": {metric.value: asdict(noise) for metric, noise in (registration.noises or {}).items()},
-        "last_of_rules": study.last_of_rules,
-    }
+        ),
+        noises=registration.noises or {},
+        last_of_rules=study.last_of_rules,
+    )
+
+
+def _row_content(study: RegisteredStudy, row: str) -> StudyRowContent:
+    planned, seeds = study.registration.plan.rows[row], tuple(run.record.seed for run in study.runs_of(row))
+    content = StudyRowContent(
+        overrides=planned.overrides, seeds=RowSeeds({"planned": tuple(sorted(planned.runs)), "in": seeds})
+    )
+    if row in study.measured.places:
+        content["ppl"], content["ppl_deviation"] = study.measured.score(Metric.ppl, row)
+        content["bleu"], content["bleu_deviation"] = study.measured.score(Metric.bleu, row)
+    return content

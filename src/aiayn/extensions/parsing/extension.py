@@ -16,6 +16,7 @@ EXTENSION = Extension(
             "aiayn.extensions.parsing.table4:report_table4", (), ("scale", "data"), (".md", ".tex", ".json")
         )
     },
+    contents={"table4": "aiayn.extensions.parsing.table4:Table4Content"},
     corpora={
         "toy_trees": "aiayn.extensions.parsing.corpora:toy_trees",
         "trees": "aiayn.extensions.parsing.corpora:treebank",

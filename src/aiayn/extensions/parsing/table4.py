@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
+
+from typing_extensions import TypedDict
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.bracket_counts import BracketScores, SentenceBrackets
@@ -21,10 +23,12 @@ from aiayn.reports.comparability import (
     sizes_remark,
     tested_differences,
 )
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_text, two_decimals
-from aiayn.reports.reported_runs import ReportedRun, choose, readable_runs, runs_of
+from aiayn.reports.reported_runs import ReportedRun, RunProvenance, choose, readable_runs, runs_of
+from aiayn.runs.cost import RunCost
 from aiayn.runs.evaluations import Evaluation, other_searches
 from aiayn.runs.ledger import read_results
 from aiayn.runs.record import RecordedBrackets, RecordedSearch, SplitScores
@@ -94,6 +98,62 @@ class ParserRun(ReportedRun):
     def is_on_section_23(self) -> bool:
         """Whether its test set is the paper's, by name and size."""
         return self.treebank == WSJ and self.test is not None and self.test.sentences == SENTENCES_OF_SECTION_23
+
+
+class NoScores(TypedDict):
+    """The scores of a run that has not finished."""
+
+
+@dataclass(frozen=True)
+class LengthContent:
+    """The sentences of some lengths."""
+
+    sentences: int
+    """The number of sentences."""
+    f1: float
+    """F1 of labelled brackets."""
+
+
+@dataclass(frozen=True)
+class SearchContent:
+    """The test set by one search."""
+
+    search: RecordedSearch | None
+    """The settings of the search; None if unknown."""
+    scores: RecordedBrackets | None
+    """The scores of the trees that it found; None for translations."""
+    f1_by_length: Mapping[str, LengthContent]
+    """F1 by words of the sentence."""
+
+
+@dataclass(frozen=True)
+class ParserRunContent(RunProvenance):
+    """A run of an experiment of the table."""
+
+    is_on_section_23: bool
+    """Whether its test set is the paper's, by name and size."""
+    sentences: int | None
+    """The number of sentences of its test set; None until the run has finished."""
+    scores: RecordedBrackets | NoScores
+    """The scores by the run's own search; empty until the run has finished."""
+    searches: tuple[SearchContent, ...]
+    """The test set by the run's own search, then by those of aiayn evaluate with the same weights."""
+    cost: RunCost
+    """The cost of the run."""
+
+
+@dataclass(frozen=True)
+class Table4Content(Content):
+    """Table 4: aiayn report table4."""
+
+    schema: ClassVar = "table4/1"
+
+    paper: Mapping[str, float]
+    """The paper's F1, by parser."""
+    ours: tuple[ParserRunContent, ...]
+    """Our runs, finished or not."""
+    remarks: tuple[str, ...]
+    """Remarks on the table."""
 
 
 @dataclass(frozen=True)
@@ -212,15 +272,14 @@ def _search_text(search: RecordedSearch | None, own: RecordedSearch | None) -> s
 def document(report: Table4Report) -> Document:
     """The report as plain data."""
     lines = list(remarks(report))
-    paper = {row.id: row.f1.value for row in load_table4().rows}
+    paper = {row.id: row.f1.number for row in load_table4().rows}
     return Document(
         title="Table 4",
         written="Written by `aiayn report table4` from the records of the runs.",
         grids=list(grids(report)),
         remarks=lines,
         runs=[run.path for run in report.runs],
-        schema="table4/1",
-        content={"paper": paper, "ours": [_plain(run) for run in report.runs], "remarks": lines},
+        content=Table4Content(paper, tuple(map(_content, report.runs)), tuple(lines)),
     )
 
 
@@ -317,23 +376,18 @@ def remarks(report: Table4Report) -> Iterator[str]:
     yield from scoring_remarks((run.record.name, run.record, scores) for run in finished for scores in run.searches)
 
 
-def _plain(run: ParserRun) -> dict[str, Any]:
-    """For JSON."""
-    return {
+def _content(run: ParserRun) -> ParserRunContent:
+    return ParserRunContent(
         **vars(run.provenance),
-        "is_on_section_23": run.is_on_section_23,
-        "sentences": None if run.test is None else run.test.sentences,
-        "scores": {} if run.brackets is None else vars(run.brackets),
-        "searches": [
-            {
-                "search": scores.search and vars(scores.search),
-                "scores": scores.brackets and vars(scores.brackets),
-                "f1_by_length": {
-                    words: {"sentences": part.sentences, "f1": part.f1}
-                    for words, part in scores_by_length(run.brackets_by_sentence(scores)).items()
-                },
-            }
-            for scores in run.searches
-        ],
-        "cost": run.record.account.plain(),
-    }
+        is_on_section_23=run.is_on_section_23,
+        sentences=None if run.test is None else run.test.sentences,
+        scores=run.brackets or NoScores(),
+        searches=tuple(_search_content(run, scores) for scores in run.searches),
+        cost=run.record.account,
+    )
+
+
+def _search_content(run: ParserRun, scores: SplitScores) -> SearchContent:
+    by_length = scores_by_length(run.brackets_by_sentence(scores))
+    lengths = {words: LengthContent(part.sentences, part.f1) for words, part in by_length.items()}
+    return SearchContent(scores.search, scores.brackets, lengths)

@@ -42,7 +42,7 @@ STUDY = Rules("base", pooled=False, fewest_seeds=FEWEST_SEEDS)
 
 
 @dataclass(frozen=True)
-class ComparisonContent:
+class JudgedComparisonContent:
     """One comparison of a claim, with the numbers behind its verdict."""
 
     metric: Metric
@@ -85,9 +85,9 @@ class ClaimContent:
     """Whether a decided claim is not shown to outlast the budget; None if it is not decided, or this is unknown."""
     opposite_steps: tuple[str, ...]
     """The steps of a trend that are significantly opposite."""
-    primary: tuple[ComparisonContent, ...]
+    primary: tuple[JudgedComparisonContent, ...]
     """The comparisons that decide."""
-    secondary: tuple[ComparisonContent, ...]
+    secondary: tuple[JudgedComparisonContent, ...]
     """Further comparisons, which do not affect the verdict."""
 
 
@@ -109,9 +109,9 @@ class JudgedComparison:
     """Whether the interval excludes the stated effect, on the side of a smaller one."""
 
     @property
-    def content(self) -> ComparisonContent:
+    def content(self) -> JudgedComparisonContent:
         """The comparison in a document for programs."""
-        return ComparisonContent(
+        return JudgedComparisonContent(
             metric=self.comparison.metric,
             weights=self.comparison.weights,
             claimed=self.comparison.text,

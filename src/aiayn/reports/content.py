@@ -24,9 +24,6 @@ class Content:
     """The name of the document and its version, as in cost/1; it grows when a key goes or changes its meaning."""
 
 
-SPREAD: Mapping[str, bool] = {"spread": True}
-"""The metadata of a field that holds a mapping whose keys stand among those of the dataclass."""
-
 CONTENTS: Mapping[str, str] = {
     "check": "aiayn.reports.contract:CheckContent",
     "compare": "aiayn.reports.paired_content:CompareContent",
@@ -63,11 +60,7 @@ def content_text(content: Content) -> str:
 def plain(value: Any) -> Any:
     """Dataclasses as dictionaries, tuples as lists, paths as text, at any depth."""
     if dataclasses.is_dataclass(value):
-        entries: dict[str, Any] = {}
-        for field in dataclasses.fields(value):
-            entry = plain(getattr(value, field.name))
-            entries |= entry if field.metadata == SPREAD else {field.name: entry}
-        return entries
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {key: plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

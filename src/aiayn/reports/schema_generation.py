@@ -1,6 +1,5 @@
 """JSON Schemas of documents for programs, generated from the dataclasses that write them."""
 
-import dataclasses
 import inspect
 import re
 from typing import Any
@@ -12,7 +11,7 @@ from pydantic_core import core_schema
 from aiayn.config.meanings import meanings
 from aiayn.errors import UserError
 from aiayn.registry import named
-from aiayn.reports.content import SPREAD, Content, contents
+from aiayn.reports.content import Content, contents
 
 
 def document_schema(name: str) -> dict[str, Any]:
@@ -40,14 +39,9 @@ class _Generator(GenerateJsonSchema):
     """Explains objects and their keys by docstrings; requires every key that is always written, and refuses others."""
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
-        kind, generated = schema["cls"], super().dataclass_schema(schema)
-        keys: dict[str, Any] = generated.get("properties", {})
-        others: Any = False
-        for field in dataclasses.fields(kind):
-            if field.metadata == SPREAD:
-                explanation = _of_json(meanings(kind)[field.name])
-                others = {**keys.pop(field.name)["additionalProperties"], "description": explanation}
-        return self._explained(kind, {**generated, "required": list(keys), "additionalProperties": others})
+        generated = super().dataclass_schema(schema)
+        required = list(generated.get("properties", {}))
+        return self._explained(schema["cls"], {**generated, "required": required})
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
         return self._explained(schema["cls"], super().typed_dict_schema(schema))

@@ -1,11 +1,13 @@
 """The sharpness of attention, untrained and trained: variance of logits, entropy of weights (section 3.2.1)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias, cast
+
+from typing_extensions import TypedDict
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.extensions.sharpness.attention_sharpness import AttentionSharpness
@@ -13,7 +15,7 @@ from aiayn.extensions.sharpness.measuring import measure_sharpness
 from aiayn.reports.code_versions import CodeContent, version_remarks
 from aiayn.reports.comparison import Comparison
 from aiayn.reports.comparison_grids import compared, name_headings, names_of
-from aiayn.reports.content import SPREAD, Content
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.system.documents import NullIsInfinity
@@ -34,12 +36,9 @@ class MeasuredAttention:
     """Entropy of weights as a share of ln(keys), by layer and head."""
 
 
-@dataclass(frozen=True)
-class MeasuredSystem:
-    """A system, with the settings in which systems differ as further keys."""
+class MeasuredSystem(TypedDict, extra_items=str):  # type: ignore[call-arg]  # mypy does not know extra items
+    """A system: first the settings in which systems differ, by key, then its runs, scores and sharpness."""
 
-    settings: Mapping[str, str] = field(metadata=SPREAD)
-    """A setting in which systems differ."""
     seeds: tuple[int, ...]
     """The seeds."""
     runs: tuple[Path, ...]
@@ -62,7 +61,7 @@ class SharpnessContent(Content):
 
     conditions: Mapping[str, str]
     """Conditions shared by all runs."""
-    systems: tuple[MeasuredSystem, ...]
+    systems: Sequence[MeasuredSystem]
     """The systems, each with the settings in which they differ."""
     code: tuple[CodeContent, ...]
     """The versions of the code that made the runs."""
@@ -112,18 +111,18 @@ def document(comparison: Comparison, stages: Stages) -> Document:
     """The report as plain data."""
     initial, trained = stages
     versions, queries = comparison.versions, trained[0].encoder.queries
-    systems = tuple(
-        MeasuredSystem(
-            settings=dict(zip(comparison.columns, names_of(comparison, system), strict=True)),
-            seeds=tuple(run.record.seed for run in system.runs),
-            runs=tuple(run.path for run in system.runs),
-            ppl=float(comparison.measured.ppl.values[number]),
-            bleu=float(comparison.measured.bleu.values[number]),
-            before_training=_content(initial[number]),
-            trained=_content(trained[number]),
-        )
+    systems = [
+        {
+            **dict(zip(comparison.columns, names_of(comparison, system), strict=True)),
+            "seeds": [run.record.seed for run in system.runs],
+            "runs": [run.path for run in system.runs],
+            "ppl": float(comparison.measured.ppl.values[number]),
+            "bleu": float(comparison.measured.bleu.values[number]),
+            "before_training": _content(initial[number]),
+            "trained": _content(trained[number]),
+        }
         for number, system in enumerate(comparison.systems)
-    )
+    ]
     return Document(
         title="How sharp attention is",
         written="Written by `aiayn report sharpness` from the checkpoints of the runs.",
@@ -134,7 +133,11 @@ def document(comparison: Comparison, stages: Stages) -> Document:
             *version_remarks(versions),
         ],
         runs=[run.path for run in comparison.runs],
-        content=SharpnessContent(comparison.conditions, systems, tuple(each.content for each in versions)),
+        content=SharpnessContent(
+            conditions=comparison.conditions,
+            systems=cast("list[MeasuredSystem]", systems),
+            code=tuple(each.content for each in versions),
+        ),
     )
 
 

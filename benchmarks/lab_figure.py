@@ -1,11 +1,11 @@
 """A figure of curves in panels, with labels at their ends: SVG that is the same for the same numbers."""
 
 import math
-from collections.abc import Iterator, Sequence
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from aiayn.extensions.page.markup import Html, joined, tag
 from aiayn.reports.numbers import signed
 
 COLUMNS, WIDTH, HEIGHT = 2, 470, 214
@@ -48,18 +48,21 @@ class Panel:
 
 def figure(panels: Sequence[Panel], description: str) -> str:
     """All panels."""
-    drawn = (
-        tag("g", *_panel(panel), transform=f"translate({n % COLUMNS * WIDTH} {n // COLUMNS * HEIGHT})")
-        for n, panel in enumerate(panels)
-    )
-    size = {"width": COLUMNS * WIDTH, "height": math.ceil(len(panels) / COLUMNS) * HEIGHT}
-    frame = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {size['width']} {size['height']}"}
-    style = {"font_family": "system-ui, sans-serif", "font_size": "11", "role": "img", "aria_label": description}
-    background = tag("rect", fill="#ffffff", **size)
-    return tag("svg", background, joined(drawn, Html("\n")), **frame, **style, **size) + "\n"
+    width, height = COLUMNS * WIDTH, math.ceil(len(panels) / COLUMNS) * HEIGHT
+    frame = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {width} {height}"}
+    style = {"font-family": "system-ui, sans-serif", "font-size": "11", "role": "img", "aria-label": description}
+    size = {"width": str(width), "height": str(height)}
+    drawing = ET.Element("svg", frame | style | size)
+    ET.SubElement(drawing, "rect", {"fill": "#ffffff"} | size)
+    for n, panel in enumerate(panels):
+        place = f"translate({n % COLUMNS * WIDTH} {n // COLUMNS * HEIGHT})"
+        group = ET.SubElement(drawing, "g", {"transform": place})
+        group.tail = "" if panel is panels[-1] else "\n"
+        _draw(panel, group)
+    return ET.tostring(drawing, encoding="unicode", short_empty_elements=False) + "\n"
 
 
-def _panel(panel: Panel) -> Iterator[Html]:
+def _draw(panel: Panel, group: ET.Element) -> None:
     values = [value for line in panel.lines for value in (*(y for _, y in line.points), line.low, line.high)]
     ticks = _ticks(min(0.0, *values), max(0.0, *values))
     decimals = max(0, -math.floor(math.log10(ticks[1] - ticks[0]) + 1e-9))  # as many as tell ticks apart
@@ -73,24 +76,26 @@ def _panel(panel: Panel) -> Iterator[Html]:
     def up(value: float) -> float:
         return bottom - (bottom - TOP) * (value - ticks[0]) / (ticks[-1] - ticks[0])
 
-    yield _text(LEFT, TOP - 12, panel.title, INK, font_weight="600")
+    _text(group, LEFT, TOP - 12, panel.title, INK, font_weight="600")
     for value in ticks:
         colour = SOFT if value == 0 else FAINT
-        yield _rule(LEFT, up(value), edge, up(value), stroke=colour)
-        yield _text(LEFT - 6, up(value) + 4, signed(value, decimals), SOFT, text_anchor="end")
-    yield _text(LEFT, bottom + 17, "steps", SOFT)
+        _rule(group, LEFT, up(value), edge, up(value), {"stroke": colour})
+        _text(group, LEFT - 6, up(value) + 4, signed(value, decimals), SOFT, text_anchor="end")
+    _text(group, LEFT, bottom + 17, "steps", SOFT)
     for step in panel.steps:
-        yield _rule(across(step), bottom, across(step), bottom + 4, stroke=SOFT)
-        yield _text(across(step), bottom + 17, f"{step:,}", SOFT, text_anchor="middle")
+        _rule(group, across(step), bottom, across(step), bottom + 4, {"stroke": SOFT})
+        _text(group, across(step), bottom + 17, f"{step:,}", SOFT, text_anchor="middle")
     heights = _apart([up(line.estimate) for line in panel.lines], LABEL)
     for n, (line, height) in enumerate(zip(panel.lines, heights, strict=True)):
         colour, end = COLOURS[n], right + BAR * (n + 1)
         path = " ".join(f"{across(step):.1f},{up(value):.1f}" for step, value in line.points)
-        style: dict[str, str | float] = {"stroke": colour, "stroke_width": 1.8}
-        yield tag("polyline", points=path, fill="none", stroke_dasharray=DASHES[n], stroke_linejoin="round", **style)
-        yield _rule(end, up(line.low), end, up(line.high), **style)
-        yield tag("circle", cx=f"{end:.1f}", cy=f"{up(line.estimate):.1f}", r="3", fill=colour)
-        yield _text(edge + 5, height + 4, f"{line.name} {signed(line.estimate, 3)}", colour)
+        style = {"stroke": colour, "stroke-width": "1.8"}
+        shape = {"points": path, "fill": "none", "stroke-dasharray": DASHES[n], "stroke-linejoin": "round"}
+        ET.SubElement(group, "polyline", shape | style)
+        _rule(group, end, up(line.low), end, up(line.high), style)
+        place = {"cx": f"{end:.1f}", "cy": f"{up(line.estimate):.1f}"}
+        ET.SubElement(group, "circle", place | {"r": "3", "fill": colour})
+        _text(group, edge + 5, height + 4, f"{line.name} {signed(line.estimate, 3)}", colour)
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -108,9 +113,12 @@ def _apart(places: Sequence[float], distance: float) -> list[float]:
     return moved
 
 
-def _rule(x1: float, y1: float, x2: float, y2: float, **style: str | float) -> Html:
-    return tag("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", **style)
+def _rule(group: ET.Element, x1: float, y1: float, x2: float, y2: float, style: Mapping[str, str]) -> None:
+    ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
+    ET.SubElement(group, "line", {name: f"{place:.1f}" for name, place in ends.items()} | dict(style))
 
 
-def _text(x: float, y: float, text: str, colour: str, **style: str) -> Html:
-    return tag("text", text, x=f"{x:.1f}", y=f"{y:.1f}", fill=colour, **style)
+def _text(group: ET.Element, x: float, y: float, text: str, colour: str, **style: str) -> None:
+    stated = {name.replace("_", "-"): value for name, value in style.items()}
+    place = {"x": f"{x:.1f}", "y": f"{y:.1f}"}
+    ET.SubElement(group, "text", place | {"fill": colour} | stated).text = text

@@ -10,6 +10,7 @@ import pytest
 
 HYDRA = {"hydra", "omegaconf", "yaml", "antlr4"}
 HEAVY = {"torch", "pytorch_lightning", "lightning", "wandb", "datasets", "tokenizers", "sacrebleu", "numpy", "rich"}
+HEAVY |= {"jinja2", "plotly"}  # of pages
 
 COMPLETED = "aiayn train scale="
 

@@ -15,13 +15,17 @@ from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import comparable_runs
 from aiayn.reports.reported_runs import is_chosen
 from aiayn.reports.row import paper_row
-from aiayn.reports.status import run_settings
+from aiayn.reports.run import facts
+from aiayn.reports.status import run_settings, scores_of, steps_of
 from aiayn.reports.tables.table3_results import Report, chosen_entries, report_of
 from aiayn.runs.ledger import Entry, State
 from aiayn.runs.record import Record
 from aiayn.system.progress import Bar
 
 Found = TypeVar("Found")
+
+GROUPS = ("base", "A", "B", "C", "D", "E", "big", "own")
+"""Of rows, in the paper's order; own is for other experiments."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,16 @@ class RunContent:
         """Row and seed."""
         return self.row if self.record is None else f"{self.row}, seed {self.record.seed}"
 
+    @property
+    def result(self) -> str:
+        """Its scores, or the steps that it has done."""
+        return " · ".join(f"{name} {score}" for name, score in scores_of(self.entry).items()) or steps_of(self.entry)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Of its record, without the state, which its heading has."""
+        return {} if self.record is None else {"folder": self.folder, **facts(self.record), "status": ""}
+
 
 @dataclass(frozen=True)
 class PageContent:
@@ -72,6 +86,18 @@ class PageContent:
     """In the paper's order and by seed, then other experiments."""
     read: str
     """When, UTC."""
+
+    @property
+    def groups(self) -> list[str]:
+        """Of the rows and the runs."""
+        there = {line.row.group for line in self.report.lines} | {run.group for run in self.runs}
+        return [group for group in GROUPS if group in there]
+
+    def runs_of(self, row: str) -> tuple[list[RunContent], list[RunContent]]:
+        """The runs of a row: those whose numbers the table has, and the others."""
+        of_row = [run for run in self.runs if run.row == row and run.record is not None]
+        counted = [run for run in of_row if run.entry.directory.path in self.report.runs]
+        return counted, [run for run in of_row if run not in counted]
 
 
 def read_content(runs: Path, *, cache: Path, only: OnlyConfig, study: str | None = None) -> PageContent:

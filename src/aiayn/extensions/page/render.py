@@ -1,4 +1,4 @@
-"""The page: its parts in the frame of page.html, with style, script and data inlined and all network forbidden."""
+"""The page: templates/page.html with its data, and with style, script and figures inlined and all network forbidden."""
 
 import base64
 import gzip
@@ -8,28 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from string import Template
 
 from plotly.offline import get_plotlyjs
 
 from aiayn.errors import UserError
-from aiayn.extensions.page.claims import claim_list, dot_key, verdict_counts
 from aiayn.extensions.page.content import PageContent, RunContent
+from aiayn.extensions.page.environment import environment
 from aiayn.extensions.page.figures import figure_data
-from aiayn.extensions.page.markup import (
-    GROUPS,
-    Html,
-    chip,
-    data_block,
-    escaped,
-    facts_list,
-    group_name,
-    joined,
-    tag,
-    with_symbols,
-)
-from aiayn.extensions.page.run_sections import run_sections
-from aiayn.extensions.page.tables import cost_summary, cost_table, plain_table, results_table
 from aiayn.paper.tables import load_table3
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.numbers import counted
@@ -39,10 +24,6 @@ from aiayn.reports.tables.table3 import differences_grid, summary
 
 SCRIPTS = ("theme.js", "tables.js", "figures.js", "charts.js", "attention.js", "live.js")
 """Of the page, in order; they share one scope."""
-
-HEADING = joined(("Table 3 of ", tag("em", "Attention Is All You Need"), ", paper and ours"))
-
-FIRST_COMMAND = tag("code", "aiayn train sweeps=table3 scale=nano")
 
 
 @dataclass(frozen=True)
@@ -87,31 +68,27 @@ def page(content: PageContent, bundle: Bundle, *, command: str, refresh: int | N
     """
     script = "(() => {\n'use strict';\n" + "\n".join(map(_asset, SCRIPTS)) + "})();"
     report, runs = content.report, content.runs
-    return Template(_asset("page.html")).substitute(
-        title=escaped(" · ".join(["Table 3, reproduced", *filter(None, [report.conditions.get("scale")])])),
-        policy=escaped(_policy(script, bundle)),
-        style=_asset("page.css"),
-        refresh=str(refresh or ""),
-        heading=HEADING,
-        scope=tag("p", with_symbols(report.scope), class_="scope") if report.scope else "",
-        lead=_lead(content),
-        counts=verdict_counts(report),
-        key=dot_key(report) or "",
-        claims=claim_list(report),
-        conditions=_conditions(content, command),
-        chips=_chips(content),
-        results=results_table(content),
-        remarks=tag("ul", *(tag("li", line) for line in (*list(summary(report))[2:], *report.remarks)), class_="note"),
-        differences=plain_table(differences_grid(report)),
-        cost_summary=cost_summary(runs) if runs else "",
-        cost=cost_table(runs),
-        runs=run_sections(runs) if runs else tag("p", "No runs. ", FIRST_COMMAND, " trains all rows."),
-        count=_count(content),
-        written=escaped(content.read),
-        command=escaped(command),
-        data=data_block(figure_data(content), id="data"),
-        plotly=tag("script", Html(bundle.packed), type="application/gzip-base64", id="plotly"),
-        script=script,
+    states = count_states(run.entry.state for run in runs)
+    return (
+        environment()
+        .get_template("page.html")
+        .render(
+            content=content,
+            report=report,
+            runs=runs,
+            scale=report.conditions.get("scale"),
+            count=f"{counted(len(runs), 'run')}: {states}; the table's numbers are of {len(report.runs)} of them.",
+            conditions=_conditions(content, command),
+            remarks=[*list(summary(report))[2:], *report.remarks],
+            differences=differences_grid(report),
+            data=figure_data(content),
+            command=command,
+            refresh=refresh,
+            policy=_policy(script, bundle),
+            style=_asset("page.css"),
+            script=script,
+            bundle=bundle,
+        )
     )
 
 
@@ -127,37 +104,17 @@ def _policy(script: str, bundle: Bundle) -> str:
     )
 
 
-def _lead(content: PageContent) -> Html:
-    conditions = content.report.conditions
-    if not content.runs:
-        return joined(("There are no runs yet. This trains the twenty rows: ", FIRST_COMMAND))
-    if not conditions:
-        return Html("No run of these rows has finished yet; unfinished runs are listed below.")
-    data = conditions["data"].split(" (")[0]
-    return joined((f"scale {conditions['scale']}", data, conditions["split"], _count(content)), " · ")
-
-
-def _count(content: PageContent) -> str:
-    """The number of runs on the page by state, and how many of them the table counts."""
-    states = count_states(run.entry.state for run in content.runs)
-    return (
-        f"{counted(len(content.runs), 'run')}: {states}; the table's numbers are of {len(content.report.runs)} of them."
-    )
-
-
-def _conditions(content: PageContent, command: str) -> Html:
+def _conditions(content: PageContent, command: str) -> dict[str, str]:
     caption = load_table3().caption
-    return facts_list(
-        {
-            **content.report.conditions,
-            "trained by": "; ".join(commands(run.record for run in content.runs if run.record)),
-            "trained": _when(content.runs),
-            "versions": _versions(content.runs),
-            **_origins(content.runs),
-            "paper": f"{caption.dev_set}, {caption.language_pair}, {caption.source}",
-            "this page": f"{command}, {content.read}",
-        }
-    )
+    return {
+        **content.report.conditions,
+        "trained by": "; ".join(commands(run.record for run in content.runs if run.record)),
+        "trained": _when(content.runs),
+        "versions": _versions(content.runs),
+        **_origins(content.runs),
+        "paper": f"{caption.dev_set}, {caption.language_pair}, {caption.source}",
+        "this page": f"{command}, {content.read}",
+    }
 
 
 def _origins(runs: Sequence[RunContent]) -> dict[str, str]:
@@ -178,13 +135,3 @@ def _versions(runs: Sequence[RunContent]) -> str:
         if run.record and run.record.versions
     }
     return f"{len(found)} different sets; each run names its own" if len(found) > 1 else "".join(found)
-
-
-def _chips(content: PageContent) -> Html:
-    """A button for each group of rows that the page shows."""
-    there = {line.row.group for line in content.report.lines} | {run.group for run in content.runs}
-    return joined(
-        tag("button", chip(group), group_name(group), type="button", aria_pressed="true", data_chip=group)
-        for group in GROUPS
-        if group in there
-    )

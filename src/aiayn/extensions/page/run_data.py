@@ -1,6 +1,7 @@
 """The parts of a run's files that a page shows: curves, sample sentences and attention maps."""
 
 import base64
+import difflib
 import gzip
 import math
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,15 @@ class Sample:
     hypothesis: str
     is_by_character: bool
     """Whether the sentence has no spaces between words."""
+
+    @property
+    def pieces(self) -> list[tuple[str, bool]]:
+        """The hypothesis in pieces of words, or characters, and whether the reference does not have them there."""
+        lines = (self.hypothesis, self.reference)
+        words, others = (list(line) if self.is_by_character else line.split() for line in lines)
+        space = "" if self.is_by_character else " "
+        blocks = difflib.SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
+        return [(space.join(words[start:end]), kind != "equal") for kind, start, end, _, _ in blocks if end > start]
 
 
 def read_curves(directory: RunDirectory) -> dict[str, Curve]:

@@ -14,8 +14,7 @@ import pytest
 
 from aiayn.config.report_schema import OnlyConfig
 from aiayn.errors import UserError
-from aiayn.extensions.page.content import PageContent, RunContent, read_content
-from aiayn.extensions.page.markup import GROUPS, escaped
+from aiayn.extensions.page.content import GROUPS, PageContent, RunContent, read_content
 from aiayn.extensions.page.render import SCRIPTS, Bundle, page, plotly_bundle, script_hash
 from aiayn.paper.tables import load_table3
 from aiayn.runs.record import Record, Status
@@ -72,10 +71,10 @@ def run_called(content: PageContent, row: str) -> RunContent:
 
 @pytest.fixture
 def some_runs(tmp_path: Path, make_run: MakeRun, make_record: Callable[..., Record]) -> Path:
-    """Base, a row, one that failed with words of an attacker, one's own, and one that is no record."""
+    """Base, a row, one that failed with texts of an attacker, one's own, and one that is no record."""
     make_run("base")
     make_run("a_h1", nll=2.1)
-    make_run("b_dk16", status=Status.failed, message=ATTACK, scores={})
+    make_run("b_dk16", status=Status.failed, message=ATTACK, command=ATTACK, versions={ATTACK: ATTACK}, scores={})
     own = make_run("base", seed=3, experiment="mine", message=None)
     own.rename(own.with_name("mine"))
     (tmp_path / "runs" / "broken").mkdir()
@@ -106,7 +105,9 @@ def test_scores_have_the_digits_in_which_seeds_differ(tmp_path: Path, make_run: 
 def test_text_of_runs_is_escaped(some_runs: Path) -> None:
     text = rendered(contents(some_runs))
     outline = Outline(text)
-    assert any(ATTACK in text for text in outline.texts)
+    shown = [text for text in outline.texts if ATTACK in text]
+    assert {ATTACK, f": {ATTACK}"} < set(shown)
+    assert any(f"{ATTACK} {ATTACK}" in text for text in shown), "name and version of a package"
     scripts = outline.all("script")
     assert [attributes.get("type") for attributes in scripts] == ["application/json", "application/gzip-base64", None]
     assert not any("onclick" in attributes for _, attributes in outline.elements)
@@ -147,7 +148,7 @@ def test_settings_trained_and_why_claims_are_not_tested_are_shown(tmp_path: Path
     text = rendered(content)
     texts = Outline(text).texts
     assert content.report.scope in texts
-    assert text.index(escaped(content.report.scope)) < text.index('<p class="lead">')
+    assert text.index('<p class="scope">') < text.index('<p class="lead">')
     assert any("Not tested: no row has two seeds" in each for each in texts)
     row = text.partition('data-v="b_dk16"')[2].partition("</tr>")[0]
     assert "<sub>k</sub>=16 (4)" in row

@@ -30,6 +30,7 @@ from aiayn.extensions.page.run_data import (
     SAMPLES_EACH,
     WORST,
     Curve,
+    Sample,
     find_corpus,
     ranked,
     read_attention,
@@ -229,3 +230,19 @@ def test_sentences_that_would_make_the_page_large_are_omitted(tmp_path: Path, mo
         found = read_attention(tmp_path)
         assert found is not None
         assert (len(found["sentences"]), found["omitted"]) == (kept, 5 - kept)
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "reference", "is_by_character", "expected"),
+    [
+        ("ein roter Hund", "ein alter Hund", False, [("ein", False), ("roter", True), ("Hund", False)]),
+        ("红色的台灯。", "红色的桌灯。", True, [("红色的", False), ("台", True), ("灯。", False)]),
+        ("红色的台灯。", "红色的桌灯。", False, [("红色的台灯。", True)]),
+        ("ein Hund", "ein alter Hund", False, [("ein", False), ("Hund", False)]),
+    ],
+)
+def test_words_that_differ_are_marked_or_characters(
+    hypothesis: str, reference: str, is_by_character: bool, expected: list[tuple[str, bool]]
+) -> None:
+    sample = Sample(BEST, 1, "BLEU", 50.0, "", reference, hypothesis, is_by_character)
+    assert sample.pieces == expected

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from aiayn.api.configurations import compose
     from aiayn.api.records import list_runs
-    from aiayn.api.reports import Report, report
+    from aiayn.api.reports import Report, document_schema, report
     from aiayn.api.run import Run, load
     from aiayn.api.training import train, train_sweep
     from aiayn.errors import RunFailedError, UserError
@@ -19,6 +19,7 @@ __all__ = [
     "RunFailedError",
     "UserError",
     "compose",
+    "document_schema",
     "list_runs",
     "load",
     "report",
@@ -32,6 +33,7 @@ _HOMES = {
     "RunFailedError": "aiayn.errors",
     "UserError": "aiayn.errors",
     "compose": "aiayn.api.configurations",
+    "document_schema": "aiayn.api.reports",
     "list_runs": "aiayn.api.records",
     "load": "aiayn.api.run",
     "report": "aiayn.api.reports",

@@ -1,7 +1,7 @@
 """A real run's record says what it cost, however often it was stopped."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -51,7 +51,7 @@ def test_stopped_and_killed_runs_cost_what_was_done(
     _, first = of(path.parent)
     # What an attempt leaves that is killed ten seconds after it took the run up.
     killed = replace(first.attempts[0], training_seconds=10.0, validation_seconds=0.0)
-    (path.parent / ".cost.json").write_text(json_text(RunCost.of([*first.attempts, killed]).plain()))
+    (path.parent / ".cost.json").write_text(json_text(asdict(RunCost.of([*first.attempts, killed]))))
     assert train("cost.price_per_device_hour=4") == 0
     record, cost = of(path.parent)
     before, lost, after = cost.attempts

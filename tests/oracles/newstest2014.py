@@ -9,16 +9,19 @@ import subprocess
 import sys
 import tarfile
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import libraries
 
 from aiayn.evaluation import moses
 from aiayn.evaluation.bleu import corpus_bleu, sentence_statistics
 from aiayn.evaluation.matrix import Translations, quick_matrix
+from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import on_test_sets
+from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.matrix import definitions
 
@@ -107,6 +110,16 @@ def translated(model: Published, folder: Path, sources: Sequence[str]) -> list[s
     return moses.detokenized(outputs, LANGUAGES[1]) if model.kind == "subword_nmt" else outputs
 
 
+@dataclass(frozen=True)
+class Newstest2014Content(Content):
+    """BLEU of a published model by every definition."""
+
+    schema: ClassVar = "newstest2014/1"
+
+    scores: Mapping[str, Score]
+    """The scores, by the names of the definitions."""
+
+
 def report(name: str, sources: Sequence[str], references: Sequence[str], outputs: Sequence[str]) -> Document:
     """BLEU by every definition."""
     bleu, statistics = corpus_bleu(outputs, references), sentence_statistics(outputs, references)
@@ -120,7 +133,7 @@ def report(name: str, sources: Sequence[str], references: Sequence[str], outputs
         written="Written by tests/oracles/newstest2014.py.",
         grids=[definitions({"test": scores})],
         remarks=["no two of these definitions compare"],
-        content={name: vars(score) for name, score in scores.items()},
+        content=Newstest2014Content(scores),
     )
 
 

@@ -1,25 +1,14 @@
 """JSON documents of commands, and the schemas that they must satisfy."""
 
 import json
-from importlib.resources import files
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
 
 from aiayn.reports.content import contents
 from aiayn.reports.schema_generation import document_schema
 
-FOLDER = files("aiayn.reports") / "schemas"
-
-SCHEMAS: dict[str, dict[str, Any]] = {
-    **{path.name.removesuffix(".json"): json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.iterdir()},
-    **{name: document_schema(name) for name in contents()},
-}
-
-REGISTRY: Registry[Any] = Registry().with_resources(
-    [(f"{name}.json", Resource.from_contents(schema)) for name, schema in SCHEMAS.items()]
-)
+SCHEMAS: dict[str, dict[str, Any]] = {name: document_schema(name) for name in contents()}
 
 
 def read_document(text: str) -> dict[str, Any]:
@@ -34,7 +23,7 @@ def read_document(text: str) -> dict[str, Any]:
 def problems(document: dict[str, Any]) -> list[str]:
     """In what a document differs from its schema."""
     _, name, _ = document["schema"].split("/")
-    validator = Draft202012Validator(SCHEMAS[name], registry=REGISTRY)
+    validator = Draft202012Validator(SCHEMAS[name])
     return [f"{'/'.join(map(str, each.absolute_path))}: {each.message}" for each in validator.iter_errors(document)]
 
 

@@ -10,7 +10,9 @@ from aiayn.api.words import folder, word, words
 from aiayn.commands import report as report_command
 from aiayn.commands.composing import typed_configuration
 from aiayn.errors import UserError
-from aiayn.reports.formats import Document, document_text, documents_collected, markdown
+from aiayn.reports import schema_generation
+from aiayn.reports.content import content_text
+from aiayn.reports.formats import Document, documents_collected, markdown
 
 TEXTS = ("configuration", "page", "run")
 """Reports that are no tables."""
@@ -25,7 +27,7 @@ class Report:
     @property
     def content(self) -> dict[str, Any]:
         """The document of `aiayn report <noun> format=json`: numbers unrounded, None for those that are not finite."""
-        content: dict[str, Any] = json.loads(document_text(self.document))
+        content: dict[str, Any] = json.loads(content_text(self.document.content))
         return content
 
     @property
@@ -68,3 +70,15 @@ def report(
     with documents_collected() as documents:
         report_command.main(config)
     return Report(documents[0])
+
+
+def document_schema(name: str) -> dict[str, Any]:
+    """Generate the JSON Schema (draft 2020-12) of a document of `format=json`.
+
+    Args:
+        name: the verb or the noun of the report, such as "status" or "table3".
+
+    Raises:
+        UserError: no document has this name.
+    """
+    return schema_generation.document_schema(name)

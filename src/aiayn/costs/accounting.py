@@ -117,7 +117,7 @@ class CostMeter:
 
     def _write(self) -> None:
         files.require_folder(self._path.parent)
-        files.write_text(self._path, json_text(self.account().plain()))
+        files.write_text(self._path, json_text(dataclasses.asdict(self.account())))
 
 
 def cost_meter(

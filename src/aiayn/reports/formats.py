@@ -19,10 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from aiayn.errors import shown
-from aiayn.reports.content import Content, content_text, plain
+from aiayn.reports.content import Content, content_text
 from aiayn.reports.fitting import Fitted, fitted
 from aiayn.reports.grid import Grid
-from aiayn.runs.record import json_text
 from aiayn.system import files
 from aiayn.system.output_format import Format, output_format
 from aiayn.system.progress import mark_printed
@@ -85,10 +84,8 @@ class Document:
     """To run next."""
     runs: Sequence[Path] = ()
     """Run directories that a Markdown page lists."""
-    schema: str = ""
-    """Name and version of the JSON document, as in cost/1, where `content` is a mapping; see `schemas/`."""
-    content: Content | Mapping[str, Any] = field(default_factory=dict)
-    """The content of the JSON document: all numbers, unrounded."""
+    content: Content = field(kw_only=True)
+    """The content of the JSON document."""
     rows: Sequence[Mapping[str, Any]] = ()
     """Of the CSV file."""
     evidence: Evidence | None = None
@@ -119,7 +116,7 @@ def show(document: Document, output: Path | None) -> None:
         print(output)  # noqa: T201
         return
     if output_format() is Format.json:
-        sys.stdout.write(document_text(document))
+        print_content(document.content)
         return
     terminal = console()
     if document.lead:
@@ -132,26 +129,9 @@ def show(document: Document, output: Path | None) -> None:
         print_line(f"\n{document.command}", terminal)
 
 
-def json_document(schema: str, content: Mapping[str, Any]) -> str:
-    """A document for programs: its schema, as in cost/1, and then its content."""
-    return json_text({"schema": f"aiayn/{schema}", **plain(content)})
-
-
-def document_text(document: Document) -> str:
-    """The JSON document of a report."""
-    if isinstance(document.content, Content):
-        return content_text(document.content)
-    return json_document(document.schema, document.content)
-
-
 def print_content(content: Content) -> None:
     """Print a document for programs, the only one on standard output."""
     sys.stdout.write(content_text(content))
-
-
-def print_json(schema: str, content: Mapping[str, Any]) -> None:
-    """Print a document, the only one on standard output."""
-    sys.stdout.write(json_document(schema, content))
 
 
 def markdown(document: Document) -> str:
@@ -194,7 +174,7 @@ FORMATS: Mapping[str, Callable[[Document], str]] = {
     ".md": markdown,
     ".tex": latex,
     ".csv": comma_separated,
-    ".json": document_text,
+    ".json": lambda document: content_text(document.content),
 }
 """By the suffix of the file."""
 

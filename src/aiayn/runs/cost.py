@@ -1,12 +1,11 @@
 """The cost of a run: an account of every attempt, and their sum."""
 
-import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from aiayn.system.documents import read_as
 
@@ -149,10 +148,6 @@ class Total:
             currency=currency,
         )
 
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return dataclasses.asdict(self)
-
 
 def _known_sum(values: Iterable[float | None]) -> float | None:
     """The sum; None without values, or if one of them is unknown."""
@@ -191,7 +186,3 @@ class RunCost:
             return cls.of(read_as(cls, path, remedy="remove it").attempts)
         except FileNotFoundError:
             return None
-
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return dataclasses.asdict(self)

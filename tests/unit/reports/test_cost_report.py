@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -64,7 +64,7 @@ def test_the_papers_base_model_on_the_papers_machine_costs_as_printed(tmp_path: 
 
 def test_a_killed_attempt_counts_before_it_is_resumed(tmp_path: Path, make_run: MakeRun) -> None:
     folder = make_run("base", cost=None, hardware={"processor": "x"}, status=Status.failed, seconds=0.0)
-    (folder / ".cost.json").write_text(json.dumps(RunCost.of([FULL]).plain()))
+    (folder / ".cost.json").write_text(json.dumps(asdict(RunCost.of([FULL]))))
     (run,) = costs_of_runs(tmp_path / "runs", ALL)
     assert run.account == RunCost.of([FULL])
 

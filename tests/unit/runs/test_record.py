@@ -192,7 +192,7 @@ def test_a_record_with_another_value_anywhere_is_read_or_refused_in_one_line_and
         for view in View:
             print_status(Path(folder), view)
         assert list(machines([entry.record])) is not None
-        assert entry.record.account.total.plain()
+        assert dataclasses.asdict(entry.record.account.total)
 
 
 def test_a_missing_record_is_named(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_an_account_reads_back_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, attempts: list[Attempt]
 ) -> None:
     cost, path = RunCost.of(attempts), tmp_path_factory.mktemp("run") / ".cost.json"
-    path.write_text(json_text(cost.plain()))
+    path.write_text(json_text(dataclasses.asdict(cost)))
     assert RunCost.kept(path) == cost
 
 

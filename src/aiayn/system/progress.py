@@ -9,26 +9,25 @@ import logging
 import os
 import sys
 import textwrap
+import time
 from collections.abc import Sequence
 from enum import StrEnum
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Self, final
 
 from aiayn.errors import shown as shown_text
 
 if TYPE_CHECKING:
-    from tqdm import tqdm
+    from rich.progress import Progress, Task
 
 DELAY_SECONDS = 1.5
 """Work that ends sooner has no bar."""
 
-FORMAT = "{desc} {n_fmt}/{total_fmt}{unit} {bar} {elapsed}<{remaining}{postfix}"
-"""Of a bar with a total; other bars have tqdm's own format."""
+INTERVAL_SECONDS = 0.1
+"""A bar is redrawn no sooner."""
 
 SHORTEST_BAR = 10
 """Columns of a bar; in a narrow terminal the text beside it loses its last words instead."""
-
-WITHOUT_BAR = FORMAT.replace(" {bar}", " ")
 
 CLEAR = "\r\033[J"
 """Moves to the beginning of the line and clears to the end of the screen."""
@@ -120,7 +119,7 @@ class Bar:
         stays: whether the closed bar stays on the terminal.
     """
 
-    _bar: "tqdm[Any] | None" = None
+    _progress: "Progress | None" = None
 
     def __init__(
         self, description: str, *, total: int | None = None, done: int = 0, unit: str = "", stays: bool = False
@@ -128,21 +127,15 @@ class Bar:
         if not has_bars():
             return
         mark_printed()
-        from tqdm import tqdm
+        from rich.progress import Progress
 
-        self._bar = tqdm(
-            desc=description,
-            total=total,
-            initial=done,
-            unit=unit,
-            bar_format=None if total is None else FORMAT,
-            file=sys.stderr,
-            dynamic_ncols=True,
-            miniters=0,
-            delay=DELAY_SECONDS,
-            position=0,
-            leave=stays,
-        )
+        self._progress = Progress(auto_refresh=False)  # holds amounts and times, and draws nothing by itself
+        self._progress.add_task(description, total=total, completed=done)
+        self._unit = unit
+        self._stays = stays
+        self._texts: Sequence[str] = ()
+        self._is_drawn = False
+        self._due = time.monotonic() + DELAY_SECONDS
         _open.append(self)
 
     def __enter__(self) -> Self:
@@ -153,35 +146,58 @@ class Bar:
 
     def advance(self, count: float = 1) -> None:
         """Add to the amount done."""
-        if self._bar is not None:
-            left = count if self._bar.total is None else self._bar.total - self._bar.n
-            self._bar.update(min(count, left))  # ranks estimate the others' progress and may exceed the total
+        if self._progress is not None:
+            self.reach(self._progress.tasks[0].completed + count)
 
     def reach(self, done: float, texts: Sequence[str] = ()) -> None:
         """Set the amount done, and texts after the bar, the most important first."""
-        bar = self._bar
-        if bar is None:
+        if self._progress is None:
             return
-        bar.set_postfix_str("", refresh=False)
-        room = _columns() - SHORTEST_BAR - len(bar.format_meter(**{**bar.format_dict, "bar_format": WITHOUT_BAR}))
-        kept = list(accumulate(texts, "{} {}".format))
-        bar.set_postfix_str(next((each for each in reversed(kept) if len(each) + 2 <= room), ""), refresh=False)
-        bar.update(done - bar.n)
+        (task,) = self._progress.tasks
+        # Ranks estimate the others' progress and may exceed the total.
+        self._progress.update(task.id, completed=done if task.total is None else min(done, task.total))
+        self._texts = texts
+        if self is _open[-1] and time.monotonic() >= self._due:
+            self._is_drawn = True
+            self.draw()
 
     def draw(self) -> None:
         """Redraw the bar if it has been drawn."""
-        if self._bar is not None and self._bar.last_print_t - self._bar.start_t >= DELAY_SECONDS:
-            self._bar.refresh()
+        if self._progress is not None and self._is_drawn:
+            self._due = time.monotonic() + INTERVAL_SECONDS
+            draw_lines([_line(self._progress.tasks[0], self._unit, self._texts)])
 
     def close(self) -> None:
         """End the bar, and redraw the one that it hid."""
-        if self._bar is None:
+        if self._progress is None:
             return
-        self._bar.close()
-        self._bar = None
+        if self._is_drawn:
+            self.draw()
+            sys.stderr.write("\n" if self._stays else CLEAR)
+            sys.stderr.flush()
+        self._progress = None
         _open.remove(self)
         for bar in _open[-1:]:
             bar.draw()
+
+
+def _line(task: "Task", unit: str, texts: Sequence[str]) -> str:
+    """One line of the terminal: amount, bar, time so far and time left, and the texts that have room."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = _columns() - 1
+    elapsed = TimeElapsedColumn().render(task).plain
+    if task.total is None:
+        return " ".join([f"{task.description} {task.completed:.0f}{unit} {elapsed}", *texts])
+    amount = f"{task.description} {task.completed:.0f}/{task.total:.0f}{unit} "
+    times = f" {elapsed}<{TimeRemainingColumn(compact=True).render(task).plain}"
+    room = columns - SHORTEST_BAR - len(amount) - len(times)
+    text = next((each for each in reversed(list(accumulate(texts, "{} {}".format))) if len(each) < room), "")
+    after = f"{times} {text}" if text else times
+    console = Console(file=sys.stderr, width=max(SHORTEST_BAR, columns - len(amount) - len(after)), color_system=None)
+    (bar,) = console.render_lines(BarColumn(bar_width=None).render(task))
+    return amount + "".join(segment.text for segment in bar) + after
 
 
 _has_printed = False

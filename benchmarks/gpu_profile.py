@@ -24,7 +24,7 @@ PARTS = {
 }
 """Parts of a step by what the names of their operations and kernels contain: the first that fits, else the rest."""
 
-LAUNCH = r"cu(?:da)?(?:Launch\w*Kernel\w*|GraphLaunch\w*)"
+LAUNCH = r"cu(?:da)?Launch\w*Kernel\w*"
 SYNCHRONISATION = r"cuda(?:Stream|Device|Event)Synchronize\w*|cu(?:Stream|Ctx|Event)Synchronize\w*|cudaMemcpy"
 COPY_TO_HOST = r"Memcpy DtoH.*"
 

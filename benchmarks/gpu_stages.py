@@ -73,7 +73,6 @@ MODES = {
     "tf32": Mode(("trainer.precision=32-true", "launch.tf32=true"), 80),
     "fp32": Mode(("trainer.precision=32-true",), 80),
     "bf16 compiled": Mode((BF16, "launch.compile=true"), 320),
-    "bf16 static": Mode((BF16, "launch.compile=true", "launch.static_shapes=true"), 320),
 }
 """In the order in which they are measured. After 240 of 320 steps, over 200 shapes of batches have been seen."""
 
@@ -166,7 +165,7 @@ class Bench:
 
     def speed(self) -> Iterator[Measurement]:
         """Base and big in every mode, by the real command."""
-        for mode in ("fp32", "bf16 static") if self.is_tiny else MODES:
+        for mode in ("fp32", "bf16 compiled") if self.is_tiny else MODES:
             for row in ("base",) if self.is_tiny else ("base", "big"):
                 yield f"{row} {mode}", partial(self.speed_of, row, mode)
 

@@ -12,9 +12,8 @@ from torch import Tensor
 class Layout(NamedTuple):
     """The places of sentences in a flat tensor `[tokens, ...]`, one after another.
 
-    The last `fillers` tokens belong to no sentence; they make the number of tokens a convenient one. Only batches of
-    static shape have empty sentences; the first sentence is never empty. The sizes are Python numbers, so that reading
-    them never synchronises with a device.
+    The last `fillers` tokens belong to no sentence; they make the number of tokens a convenient one. No sentence is
+    empty. The sizes are Python numbers, so that reading them never synchronises with a device.
     """
 
     positions: Tensor
@@ -24,21 +23,18 @@ class Layout(NamedTuple):
     attention kernels."""
     sentences: int
     longest: int
-    """At least the tokens of the longest sentence."""
+    """Tokens of the longest sentence."""
     fillers: int = 0
 
     @classmethod
-    def of(
-        cls, lengths: Sequence[int] | NDArray[np.integer[Any]], *, fillers: int = 0, longest: int | None = None
-    ) -> Self:
-        """The layout of one or more sentences of these lengths; `longest` is by default the largest of them."""
+    def of(cls, lengths: Sequence[int] | NDArray[np.integer[Any]], *, fillers: int = 0) -> Self:
+        """The layout of one or more sentences of these lengths."""
         each = np.append(lengths, fillers)
         offsets = np.zeros(len(each) + 1, np.int32)
         np.cumsum(each, out=offsets[1:])
         positions = np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], each)
         positions[len(positions) - fillers :] = 0
-        if longest is None:
-            longest = int(each[:-1].max())
+        longest = int(each[:-1].max())
         return cls(torch.from_numpy(positions), torch.from_numpy(offsets), len(lengths), longest, fillers)
 
 

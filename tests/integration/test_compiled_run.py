@@ -1,14 +1,12 @@
-"""`launch.compile=true` is the same run, made by other code; also with `launch.static_shapes=true`."""
+"""`launch.compile=true` is the same run, made by other code."""
 
 import json
 import shutil
 from pathlib import Path
 
 import pytest
-import torch
 from commands import Train, signal_at
-from run_files import assert_same_end, last_checkpoint, losses, only_run
-from torch._dynamo.utils import counters
+from run_files import assert_same_end, losses, only_run
 
 pytestmark = [
     pytest.mark.long,
@@ -34,30 +32,9 @@ def test_a_compiled_run_has_the_losses_of_a_plain_one(train: Train, tmp_path: Pa
     assert counts == [0] * (2 if words else 1), "Lightning broadcasts at every micro-batch, for which all ranks wait"
 
 
-STATIC = ("launch.compile=true", "launch.static_shapes=true")
-SMALL_PARTS = "optimization.max_tokens_per_device=200"
-
-
-@pytest.mark.parametrize("words", [(), ("trainer.devices=2",)])
-def test_static_shapes_leave_losses_and_counts_and_need_one_graph_of_the_model(
-    train: Train, tmp_path: Path, words: tuple[str, ...]
-) -> None:
-    torch.compiler.reset()
-    counters.clear()
-    for name, settings in ("static", STATIC), ("plain", ()):
-        assert train(*settings, "model.dropout=0", SMALL_PARTS, f"paths.runs={name}", *words) == 0
-    static, plain = (only_run(tmp_path / name) for name in ("static", "plain"))
-    assert losses(static) == pytest.approx(losses(plain), rel=1e-4)
-    own, theirs = ({**last_checkpoint(run)["aiayn"]["progress"], "seconds": 0} for run in (static, plain))
-    assert own == pytest.approx(theirs, rel=1e-4)
-    assert own["source_tokens"] == theirs["source_tokens"]
-    assert own["target_tokens"] == theirs["target_tokens"]
-    if not words:  # otherwise other processes train
-        assert counters["stats"]["unique_graphs"] == 2  # the model's and that of the loss
-
-
-def test_an_interrupted_run_of_static_shapes_resumes_exactly(train: Train, tmp_path: Path) -> None:
-    assert train(*STATIC, SMALL_PARTS, "paths.runs=whole") == 0
-    assert train(*STATIC, SMALL_PARTS, "paths.runs=cut", signal_at(10)) == 1
-    assert train(*STATIC, SMALL_PARTS, "paths.runs=cut") == 0
+def test_an_interrupted_compiled_run_resumes_exactly(train: Train, tmp_path: Path) -> None:
+    words = ("launch.compile=true", "optimization.max_tokens_per_device=200")  # several micro-batches a step
+    assert train(*words, "paths.runs=whole") == 0
+    assert train(*words, "paths.runs=cut", signal_at(10)) == 1
+    assert train(*words, "paths.runs=cut") == 0
     assert_same_end(only_run(tmp_path / "cut"), only_run(tmp_path / "whole"))

@@ -52,6 +52,29 @@ def test_an_interrupted_run_resumes_exactly(
     assert_same_end(run, undisturbed)
 
 
+def test_a_run_with_a_setting_that_is_gone_goes_on_only_where_it_did_nothing(
+    train: Train, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    budget = "optimization.max_tokens_per_device=200"
+    undisturbed = finished(budget)
+    cut = ("paths.runs=cut", budget)
+    assert train(*cut, signal_at(10)) == 1
+    run = only_run(tmp_path / "cut")
+    config, record = (run / "config.yaml").read_text(), (run / "run.json").read_text()
+
+    def state(value: str) -> None:
+        (run / "config.yaml").write_text(config.replace("\nlaunch:\n", f"\nlaunch:\n  static_shapes: {value}\n"))
+
+    state("true")
+    capsys.readouterr()
+    assert train(*cut) == 2
+    assert "config.yaml: launch.static_shapes=true: this version has no such setting" in capsys.readouterr().err
+    assert (run / "run.json").read_text() == record
+    state("false")
+    assert train(*cut) == 0
+    assert_same_end(run, undisturbed)
+
+
 def test_a_signal_that_a_library_swallows_before_training_stops_the_run(train: Train, tmp_path: Path) -> None:
     assert train("+callbacks.signalled={_target_: observers.SignalBefore, number: 15, is_swallowed: true}") == 1
     stopped = read_record(only_run(tmp_path / "runs") / "run.json")

@@ -12,17 +12,13 @@ from aiayn.builders.models import device_of
 from aiayn.builders.notes import printed_difference
 from aiayn.config.difference import LONGEST_GROUP, LONGEST_NAME, cut, job_type, row_of, tag_of
 from aiayn.config.freeze import plain
-from aiayn.config.model_schema import Attention, TransformerConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
 from aiayn.data.batches.batching import EvaluationStream, TrainingStream
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.vocabulary import start_id
-from aiayn.errors import UserError
-from aiayn.models.attention_backends import has_flat_kernel
 from aiayn.models.matmul import ROWS_MULTIPLE
 from aiayn.models.translation_model import TranslationModel
-from aiayn.models.variants.attention import attention_function
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import checkout
 from aiayn.tracking.tracker import RunDescription
@@ -46,7 +42,6 @@ def build_module(
         seed=config.seed,
         log_interval=max(1, int(config.trainer["log_every_n_steps"])),
         is_compiled=config.launch.compile,
-        is_static=config.launch.static_shapes,
         provenance={"config_hash": config.identity.hash, "data_fingerprint": data_fingerprint},
         sample=sample,
     )
@@ -91,11 +86,10 @@ def build_session(
     is_patient: bool = False,
 ) -> TrainingSession:
     """The trainer of one attempt; `by_srun` and `is_patient` as for `TrainingSession`."""
-    precision, device = config.trainer["precision"], device_of(config)
+    precision = config.trainer["precision"]
     if precision == "auto":
-        has_bf16 = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+        has_bf16 = device_of(config).type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
         precision = "bf16-mixed" if has_bf16 else "32-true"
-    check_static_shapes(config, device, precision=str(precision))
     return TrainingSession(
         config,
         directory,
@@ -105,27 +99,6 @@ def build_session(
         by_srun=by_srun,
         is_patient=is_patient,
     )
-
-
-def check_static_shapes(config: TrainConfig, device: torch.device, *, precision: str) -> None:
-    """Check that attention on a GPU has a kernel without padding for batches of static shape; UserError if not.
-
-    Padding would make each of the most sentences of a batch as long as the longest of the corpus.
-    """
-    model = config.model
-    if not config.launch.static_shapes or device.type != "cuda" or not isinstance(model, TransformerConfig):
-        return
-    dtype = {"16": torch.float16, "bf": torch.bfloat16}.get(precision[:2], torch.float32)
-    function = attention_function(
-        model.attention, num_heads=model.num_heads, d_k=model.d_k, arguments=model.attention_arguments
-    )
-    takes = has_flat_kernel(function, dtype, widths=(model.d_k, model.d_v), dropout=model.attention_dropout)
-    if not takes or model.attention == Attention.restricted:
-        raise UserError(
-            f"launch.static_shapes=true: attention pads its input with trainer.precision={precision}, "
-            f"model.attention={model.attention}, d_k={model.d_k}, d_v={model.d_v}, "
-            f"attention_dropout={model.attention_dropout:g} and torch {torch.__version__}; leave it out"
-        )
 
 
 def build_batches(config: TrainConfig, data: PreparedData, *, target_start: str) -> TranslationDataModule:
@@ -140,7 +113,6 @@ def build_batches(config: TrainConfig, data: PreparedData, *, target_start: str)
             seed=config.seed,
             start_id=first,
             multiple=ROWS_MULTIPLE,
-            is_static=config.launch.static_shapes,
         ),
         validation=partial(EvaluationStream, data.split("dev"), tokens=config.decoding.batch_tokens, start_id=first),
     )

@@ -1,6 +1,7 @@
 """Composed configuration -> typed dataclass -> the frozen file that every process of a run reads."""
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
-from aiayn.config.identity import LATER_KEYS, flatten
+from aiayn.config.identity import EARLIER_KEYS, LATER_KEYS, flatten
 from aiayn.config.model_kinds import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES, TokenizerKind, TrainConfig
 from aiayn.config.validation import validate_sizes
@@ -62,6 +63,7 @@ def load_config(path: Path) -> TrainConfig:
     """
     content = frozen_content(path)
     _check_frozen(content, path)
+    drop_earlier_keys(content, path)
     try:
         schema = OmegaConf.structured(TrainConfig)
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content["data"]["kind"]]])
@@ -84,6 +86,18 @@ def load_config(path: Path) -> TrainConfig:
     except UserError as error:
         raise UserError(f"{path}: {error}; restore the file") from None
     return config
+
+
+def drop_earlier_keys(content: Mapping[str, Any], path: Path) -> None:
+    """Remove the keys of `EARLIER_KEYS` from a frozen configuration; UserError if one has another value."""
+    for key, dropped in EARLIER_KEYS.items():
+        group, _, name = key.rpartition(".")
+        value = (content.get(group) or {}).pop(name, dropped)
+        if value != dropped:
+            raise UserError(
+                f"{path}: {key}={json.dumps(value)}: this version has no such setting; check out the run's commit, or "
+                f"write {json.dumps(dropped)} there to go on without it"
+            )
 
 
 def _check_frozen(content: Mapping[str, Any], path: Path) -> None:

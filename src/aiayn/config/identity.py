@@ -44,6 +44,12 @@ A key that is added to the schema and can change a result belongs here, with a v
 otherwise every run's hash would change, and finished runs would be trained again.
 """
 
+EARLIER_KEYS: Mapping[str, Any] = {"launch.static_shapes": False}
+"""Keys that only configurations of earlier runs have, with the value under which a run is the same without the key.
+
+All are neutral, so these runs keep their hashes. A configuration with another value is refused.
+"""
+
 
 def configuration_hash(content: Mapping[str, Any], *, fidelity: str, sources: str = "") -> str:
     """Eight hexadecimal digits of the resolved configuration, shared exactly by the attempts of one run.

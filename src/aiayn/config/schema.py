@@ -221,8 +221,6 @@ class LaunchConfig(RankConfig):
     """Cores of one of several concurrent jobs; null: an equal share for each."""
     compile: bool = true_or_false()
     """Train a compiled model (torch.compile): slow first steps, other dropout masks; for GPUs."""
-    static_shapes: bool = true_or_false()
-    """Fill all training batches up to one shape, with launch.compile=true: GPUs then replay the step as CUDA graphs."""
     tf32: bool = true_or_false()
     """TensorFloat-32 in single precision on GPUs: faster products, with about three decimal digits."""
     fork_jobs: bool = true_or_false()

@@ -48,8 +48,6 @@ def validate(config: TrainConfig) -> None:
     if config.launch.compile and not isinstance(config.model, TransformerConfig):
         kind = config.model.kind
         raise UserError(f"launch.compile=true: made for model.kind=transformer, not {kind}; leave it out")
-    if config.launch.static_shapes and not config.launch.compile:
-        raise UserError("launch.static_shapes=true: is for launch.compile=true; add that, or leave it out")
     _validate_averaging(config)
     validate_bleu(config)
     validate_data(config.data)

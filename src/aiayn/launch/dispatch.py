@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
-from aiayn.config.freeze import frozen_content, frozen_text
+from aiayn.config.freeze import drop_earlier_keys, frozen_content, frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import USER_ERROR, KilledRunError, RunFailedError, UserError
 from aiayn.launch.forked_workers import GROUP, WORKER, Started, start_worker
@@ -80,6 +80,7 @@ def _lock_and_run(
             return record
         directory.remove_partial_files()
         earlier = frozen_content(directory.config) if files.is_file(directory.config) else {}
+        drop_earlier_keys(earlier, directory.config)  # a run that this version cannot continue is refused
         config.identity.title = (earlier.get("identity") or {}).get("title") or config.identity.title
         files.write_text(directory.config, frozen_text(config))
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)

@@ -181,19 +181,12 @@ def local_attention(
 
 def takes_flat(function: AttentionFunction, query: Tensor, values: Tensor, *, dropout: float) -> bool:
     """Whether `flat_attention` takes these: dot products on GPUs, half precision, equal widths, no dropout."""
-    widths = query.shape[-1], values.shape[-1]
-    return query.device.type == VARLEN_DEVICE and has_flat_kernel(function, query.dtype, widths=widths, dropout=dropout)
-
-
-def has_flat_kernel(
-    function: AttentionFunction, dtype: torch.dtype, *, widths: tuple[int, int], dropout: float
-) -> bool:
-    """Whether a GPU has a kernel for flat tensors, given d_k and d_v as `widths`."""
     return (
         function.scale is not None
-        and dtype in VARLEN_TYPES
-        and widths[0] == widths[1] <= VARLEN_WIDTH
-        and widths[0] % VARLEN_MULTIPLE == 0
+        and query.device.type == VARLEN_DEVICE
+        and query.dtype in VARLEN_TYPES
+        and query.shape[-1] == values.shape[-1] <= VARLEN_WIDTH
+        and query.shape[-1] % VARLEN_MULTIPLE == 0
         and dropout == 0.0
         and varlen_attention is not None
     )

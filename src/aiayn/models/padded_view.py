@@ -21,19 +21,18 @@ class PaddedView:
         places = starts + torch.arange(layout.longest, device=starts.device)
         self.is_token = places < ends
         """Bool `[sentences, longest]`, False at pads."""
-        self.mask = None if self.is_full else self.is_token | (places == starts)
-        """The keys that attention sees, `is_token` and the first place of an empty sentence, since a softmax over
-        nothing is not a number; None without pads."""
+        self.mask = None if self.is_full else self.is_token
+        """`is_token`, or None without pads."""
         self.to_padded = torch.minimum(places, ends - 1).flatten()
-        """The token at each place of the padded form, int64 `[sentences * longest]`; pads repeat the last token
-        before them."""
+        """The token at each place of the padded form, int64 `[sentences * longest]`; pads repeat their
+        sentence's last token."""
         tokens = torch.arange(len(layout.positions), device=starts.device)
         sentence = torch.bucketize(tokens, layout.offsets[1:-1], right=True).clamp(max=layout.sentences - 1)
         self.to_flat = sentence * layout.longest + layout.positions
         """The place of each token in the padded form, int64 `[tokens]`; fillers have that of another token."""
 
     def pad(self, flat: Tensor) -> Tensor:
-        """`[tokens, ...]` to `[sentences, longest, ...]`; pads repeat the last token before them, without gradient."""
+        """`[tokens, ...]` to `[sentences, longest, ...]`; pads repeat their sentence's last token, without gradient."""
         if not self.is_full:
             flat = _Pad.apply(flat, self)  # type: ignore[no-untyped-call]
         elif self.layout.fillers:

@@ -32,8 +32,7 @@ class TranslationModule(LightningModule):
 
     The loss of a micro-batch is its sum over target tokens divided by the target tokens of the whole optimizer step, so
     that the update does not depend on the number of micro-batches and ranks. `provenance` is kept in every checkpoint.
-    Every validation decodes `sample`. `is_compiled` is for Transformers alone; with `is_static` all training batches
-    have one shape.
+    Every validation decodes `sample`. `is_compiled` is for Transformers alone.
     """
 
     def __init__(
@@ -45,7 +44,6 @@ class TranslationModule(LightningModule):
         log_interval: int,
         provenance: dict[str, str],
         is_compiled: bool = False,
-        is_static: bool = False,
         sample: ValidationSample | None = None,
     ) -> None:
         super().__init__()
@@ -58,17 +56,12 @@ class TranslationModule(LightningModule):
         self._seed = seed
         self._log_interval = log_interval
         self._provenance = provenance
-        self._is_static = is_static
-        self._states = self._validation_states = model.states
+        self._states = model.states
         self._is_compiled = is_compiled and isinstance(model, Transformer)
         if self._is_compiled:
             keep_graphs_whole()
-            if is_static:
-                # As CUDA graphs on a GPU. The batches of validations have shapes of their own: they are not compiled.
-                self._states = torch.compile(model.states, dynamic=False, mode="reduce-overhead")
-            else:
-                # With dynamic sizes, one graph serves all batches instead of one per shape.
-                self._states = self._validation_states = torch.compile(model.states, dynamic=True)
+            # With dynamic sizes, one graph serves all batches instead of one per shape.
+            self._states = torch.compile(model.states, dynamic=True)
         self.progress = Progress()
         self.spent = AttemptCounters()
         self.latest_metrics: dict[str, float] = {}
@@ -125,31 +118,16 @@ class TranslationModule(LightningModule):
 
     def training_step(self, batch: TranslationBatch) -> Tensor:
         """The micro-batch's share of the optimizer step's loss, a scalar."""
-        if self._is_static:
-            # From here on, the outputs of the last micro-batch may be overwritten.
-            torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
-        losses = self._losses(batch, self._states(batch.source, batch.target_input))
+        losses = self._losses(batch)
         self._meter.add_losses(smoothed=losses.smoothed, nll=losses.nll)
         # Undoes the divisions by Lightning (accumulation) and by DDP (ranks): the loss is a sum over the step.
         shares = self.trainer.accumulate_grad_batches * self.trainer.world_size
         return losses.smoothed * (shares / batch.step_target_tokens)
 
-    def optimizer_zero_grad(self, epoch: int, batch_idx: int, optimizer: torch.optim.Optimizer) -> None:
-        """Clear the gradients before an optimizer step."""
-        if not self._is_static:
-            super().optimizer_zero_grad(epoch, batch_idx, optimizer)
-            return
-        # Autograd keeps the first gradient that it gets as the parameter's own, but the next micro-batch overwrites
-        # those of a CUDA graph. So they are added to tensors outside of it.
-        for parameter in self.parameters():
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
-        optimizer.zero_grad(set_to_none=False)
-
-    def _losses(self, batch: TranslationBatch, states: Tensor) -> TokenLosses:
-        """Losses summed over the real target tokens, given the decoder's states."""
+    def _losses(self, batch: TranslationBatch) -> TokenLosses:
+        """Losses summed over the real target tokens."""
         return output_losses(
-            states,
+            self._states(batch.source, batch.target_input),
             self.model.output_weight,
             batch.target_output,
             label_smoothing=self._label_smoothing,
@@ -202,7 +180,7 @@ class TranslationModule(LightningModule):
 
     def validation_step(self, batch: TranslationBatch) -> None:
         """Add the unsmoothed likelihood and the tokens of a batch."""
-        nll = self._losses(batch, self._validation_states(batch.source, batch.target_input)).nll
+        nll = self._losses(batch).nll
         self._validation += torch.stack([nll.double(), nll.new_tensor(batch.step_target_tokens, dtype=torch.float64)])
 
     def on_validation_epoch_end(self) -> None:

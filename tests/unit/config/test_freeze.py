@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_content, frozen_text, load_config, plain, to_dataclass
-from aiayn.config.identity import LATER_KEYS, configuration_hash, run_settings
+from aiayn.config.identity import EARLIER_KEYS, LATER_KEYS, configuration_hash, run_settings
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 
@@ -41,6 +41,31 @@ def test_a_configuration_from_before_a_key_was_added_is_read_and_has_its_hash(tm
     assert load_config(path) == config
     for content in (frozen_content(path), plain(load_config(path))):
         assert configuration_hash(content, fidelity=config.identity.fidelity) == config.identity.hash
+
+
+def with_launch(text: str, line: str) -> str:
+    """A frozen configuration with a further line in its group `launch`."""
+    assert text.count("\nlaunch:\n") == 1
+    return text.replace("\nlaunch:\n", f"\nlaunch:\n  {line}\n")
+
+
+def test_a_configuration_with_a_key_that_is_gone_is_read_and_has_its_hash(tmp_path: Path) -> None:
+    assert EARLIER_KEYS == {"launch.static_shapes": False}
+    config = to_dataclass(compose_command("train"), TrainConfig)
+    path = tmp_path / "config.yaml"
+    path.write_text(with_launch(frozen_text(config), "static_shapes: false"))
+    assert "static_shapes" in frozen_content(path)["launch"]
+    assert load_config(path) == config
+    for content in (frozen_content(path), plain(load_config(path))):
+        assert configuration_hash(content, fidelity=config.identity.fidelity) == config.identity.hash
+
+
+def test_a_key_that_is_gone_is_refused_where_it_did_something() -> None:
+    for written in ("true", "1.5", '"a\\nb"'):
+        assert refusal(with_launch(frozen(), f"static_shapes: {written}")) == (
+            f"launch.static_shapes={written}: this version has no such setting; check out the run's commit, or write "
+            "false there to go on without it"
+        )
 
 
 @pytest.mark.parametrize(

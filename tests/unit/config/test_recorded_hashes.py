@@ -10,7 +10,7 @@ import pytest
 
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_content, load_config, plain
-from aiayn.config.identity import LATER_KEYS, configuration_hash, flatten
+from aiayn.config.identity import EARLIER_KEYS, LATER_KEYS, configuration_hash, flatten, is_neutral
 from aiayn.config.store import options
 
 ROOT = Path(__file__).parents[3]
@@ -60,6 +60,9 @@ def test_recorded_commands_have_the_recorded_hashes_and_names(recorded: list[Pat
     assert found > 3
 
 
-def test_a_later_key_is_a_key() -> None:
-    keys = flatten(plain(load_config(next(iter(FOLDERS[1].rglob("config.yaml"))))))
-    assert {*LATER_KEYS} <= keys.keys()
+def test_a_later_key_is_a_key_and_an_earlier_one_was_one_that_changed_no_hash() -> None:
+    (path,) = FOLDERS[1].rglob("config.yaml")
+    keys, recorded = flatten(plain(load_config(path))).keys(), flatten(frozen_content(path)).keys()
+    assert {*LATER_KEYS} <= keys
+    assert {*EARLIER_KEYS} <= recorded - keys
+    assert all(map(is_neutral, EARLIER_KEYS))

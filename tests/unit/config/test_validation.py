@@ -32,7 +32,6 @@ REFUSED: dict[tuple[str, ...], str] = {
         "model=recurrent",
         "launch.compile=true",
     ): r"launch\.compile=true: made for model\.kind=transformer",
-    ("launch.static_shapes=true",): r"launch\.static_shapes=true: is for launch\.compile=true; add that",
     ("tokenizer.vocabulary_size=258",): r"tokenizer\.vocabulary_size=258: must be at least 259",
     ("model.vocabulary_rows=10",): r"model\.vocabulary_rows=10: must be at least 259 with tokenizer\.kind=byte_pair",
     ("tokenizer=symbols",): r"tokenizer\.kind=symbols: made for trees, and data\.kind=grammar is text, ",
@@ -55,7 +54,7 @@ def test_a_contradiction_is_refused(overrides: tuple[str, ...]) -> None:
         [*AVERAGED, "averaging.interval=2"],
         ["model.d_model=127", "model.positions=learned"],
         [*PARSING, "decoding.constrained=true", "decoding.max_extra_length=2"],
-        ["launch.compile=true", "launch.static_shapes=true"],
+        ["launch.compile=true"],
     ],
     ids=" ".join,
 )

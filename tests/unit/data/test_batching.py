@@ -174,16 +174,6 @@ def test_micro_batches_partition_the_batch_with_few_empty_ones(lengths: Lengths,
     assert all(map(np.array_equal, cut, micro_batches(batch, *lengths, parts=parts)))
 
 
-@given(pairs_of_lengths, st.integers(1, 12))
-def test_static_micro_batches_are_alike_on_both_sides(lengths: Lengths, parts: int) -> None:
-    batch = np.arange(lengths.shape[1])
-    dealt = micro_batches(batch, *lengths, parts=parts, is_static=True)
-    assert_partition(dealt, batch)
-    assert np.ptp([len(part) for part in dealt]) <= 1
-    for side in lengths:
-        assert np.ptp([side[part].sum() for part in dealt]) <= side.max(initial=0)
-
-
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=9), st.integers(1, 5))
 def test_the_highest_cost_of_a_micro_batch_is_minimal(tokens: list[int], parts: int) -> None:
     lengths = np.array(tokens)

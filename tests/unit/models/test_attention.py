@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 
 from aiayn.flat_tokens import Layout
+from aiayn.models import attention_backends
 from aiayn.models.attention import MultiHeadAttention
-from aiayn.models.attention_backends import has_flat_kernel, varlen_attention
 from aiayn.models.attention_context import SentenceContext
 from aiayn.models.attention_functions import DotProductAttention
 from aiayn.models.padded_view import PaddedView
@@ -80,10 +80,13 @@ def test_projections_have_biases_only_when_asked(is_self: bool) -> None:
         assert any(name.endswith("bias") for name, _ in attention.named_parameters()) == bias
 
 
-@pytest.mark.skipif(varlen_attention is None, reason="torch before 2.11 has no such kernel")
+@pytest.mark.skipif(attention_backends.varlen_attention is None, reason="torch before 2.11 has no such kernel")
 @pytest.mark.parametrize(
     ("width", "takes"), [(8, True), (64, True), (256, True), (4, False), (20, False), (264, False)]
 )
-def test_the_kernel_for_flat_tensors_takes_multiples_of_8_up_to_256(width: int, takes: bool) -> None:
-    function = DotProductAttention(scale=1.0)
-    assert has_flat_kernel(function, torch.bfloat16, widths=(width, width), dropout=0.0) == takes
+def test_the_kernel_for_flat_tensors_takes_multiples_of_8_up_to_256(
+    monkeypatch: pytest.MonkeyPatch, width: int, takes: bool
+) -> None:
+    monkeypatch.setattr(attention_backends, "VARLEN_DEVICE", "cpu")
+    function, heads = DotProductAttention(scale=1.0), torch.zeros(3, 2, width, dtype=torch.bfloat16)
+    assert attention_backends.takes_flat(function, heads, heads, dropout=0.0) == takes

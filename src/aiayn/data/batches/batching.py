@@ -12,20 +12,14 @@ from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.batches.epoch_plan import EpochPlan, Indices, Lengths, plan_epoch
 from aiayn.data.batches.prefetch import prefetch
 from aiayn.data.batches.sentences import SentencePairs
-from aiayn.data.batches.static_shapes import static_shapes
 
 
-def micro_batches(
-    batch: Indices, source_lengths: Lengths, target_lengths: Lengths, *, parts: int, is_static: bool = False
-) -> list[Indices]:
+def micro_batches(batch: Indices, source_lengths: Lengths, target_lengths: Lengths, *, parts: int) -> list[Indices]:
     """Split a global batch into micro-batches of about equal cost, padding included.
 
     `parts` is the number of ranks times that of accumulations; a rank gets part `a * world_size + rank` in accumulation
     a. So the optimizer step has the same sentences for any factors. With fewer sentences than parts, some are empty.
-    Parts of static shape are bounded on either side, see `_dealt`.
     """
-    if is_static:
-        return _dealt(batch, source_lengths, target_lengths, parts)
     tokens = source_lengths[batch].astype(np.int64) + target_lengths[batch]
     longest_first = np.argsort(-tokens, kind="stable")
     batch, tokens = batch[longest_first], tokens[longest_first]
@@ -57,8 +51,7 @@ class TrainingStream:
     """The micro-batches of one rank from `start_step` to `max_steps`: a pure function of its arguments.
 
     A stream from step k yields what a stream from step 0 yields after k steps, so resuming needs only the step.
-    `multiple` is that of `collate`; fillers do not count towards the budgets. With `is_static` all micro-batches have
-    one shape.
+    `multiple` is that of `collate`; fillers do not count towards the budgets.
     """
 
     def __init__(
@@ -75,7 +68,6 @@ class TrainingStream:
         max_steps: int,
         start_id: int,
         multiple: int = 1,
-        is_static: bool = False,
     ) -> None:
         assert 0 <= rank < world_size, f"rank {rank} of {world_size}"
         assert accumulation > 0, f"{accumulation} accumulations"
@@ -86,24 +78,14 @@ class TrainingStream:
         self._start_step, self._max_steps = start_step, max_steps
         self._multiple = multiple
         self._start_id = start_id
-        self._shapes = None
-        if is_static:
-            self._shapes = static_shapes(
-                pairs.source.lengths,
-                pairs.target.lengths,
-                source_tokens=source_tokens,
-                target_tokens=target_tokens,
-                parts=world_size * accumulation,
-            )
 
     def __len__(self) -> int:
         return max(0, self._max_steps - self._start_step) * self._accumulation
 
     def __iter__(self) -> Iterator[TranslationBatch]:
         lengths = self._pairs.source.lengths, self._pairs.target.lengths
-        count, is_static = self._world_size * self._accumulation, self._shapes is not None
         for step, epoch, batch in self._global_batches():
-            parts = micro_batches(batch, *lengths, parts=count, is_static=is_static)
+            parts = micro_batches(batch, *lengths, parts=self._world_size * self._accumulation)
             step_tokens = [int(side[batch].sum()) for side in lengths]
             for part in parts[self._rank :: self._world_size]:
                 yield collate(
@@ -115,7 +97,6 @@ class TrainingStream:
                     epoch=epoch,
                     step=step,
                     multiple=self._multiple,
-                    shapes=self._shapes,
                 )
 
     def _global_batches(self) -> Iterator[tuple[int, int, Indices]]:
@@ -140,26 +121,6 @@ class TrainingStream:
             steps += len(plan)
             epoch += 1
             yield plan
-
-
-def _dealt(batch: Indices, source_lengths: Lengths, target_lengths: Lengths, parts: int) -> list[Indices]:
-    """Deal sentences to parts, round by round.
-
-    The parts differ by at most one sentence and, on either side, by at most the tokens of its longest sentence. Sources
-    are dealt longest first, so their differences cannot add up; in a round, the part with most target tokens gets the
-    sentence with fewest.
-    """
-    longest_first = batch[np.argsort(-source_lengths[batch].astype(np.int64), kind="stable")]
-    tokens = np.zeros(parts, np.int64)  # of targets, by part
-    dealt: list[list[int]] = [[] for _ in range(parts)]
-    for start in range(0, len(batch), parts):
-        members = longest_first[start : start + parts]
-        members = members[np.argsort(target_lengths[members], kind="stable")]
-        most_first = np.argsort(-tokens, kind="stable")[parts - len(members) :]  # of the last round, some get nothing
-        tokens[most_first] += target_lengths[members]
-        for part, sentence in zip(most_first.tolist(), members.tolist(), strict=True):
-            dealt[part].append(sentence)
-    return [np.array(sentences, np.int64) for sentences in dealt]
 
 
 def _even_starts(tokens: list[int], parts: int) -> list[int]:

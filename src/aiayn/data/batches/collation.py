@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aiayn.data.batches.sentences import SentencePairs, Sentences
-from aiayn.data.batches.static_shapes import SideShape
 from aiayn.flat_tokens import FlatTokens, Layout
 
 IGNORED = -100
@@ -75,26 +74,24 @@ def collate(
     epoch: int = 0,
     step: int = 0,
     multiple: int = 1,
-    shapes: tuple[SideShape, SideShape] | None = None,
 ) -> TranslationBatch:
     """Gather the pairs with the given indices `[sentences]`; by default the batch is a whole step.
 
     Without indices, the batch is pair 0 with weight zero, so that every rank takes part in every step. Fillers make
-    the number of tokens of each side a multiple of `multiple`, or give source and target the static `shapes`.
+    the number of tokens of each side a multiple of `multiple`.
     """
     weightless = len(indices) == 0
     if weightless:
         indices = np.zeros(1, np.int64)
-    source_shape, target_shape = shapes or (None, None)
-    source = flat_tokens(pairs.source, indices, multiple=multiple, shape=source_shape)
-    target = flat_tokens(pairs.target, indices, multiple=multiple, shape=target_shape)
+    source = flat_tokens(pairs.source, indices, multiple=multiple)
+    target = flat_tokens(pairs.target, indices, multiple=multiple)
     layout, outputs = target.layout, target.ids.numpy()
-    count = int(pairs.target.lengths[indices].sum())
+    count = len(outputs) - layout.fillers
     num_source_tokens = 0 if weightless else int(pairs.source.lengths[indices].sum())
     num_target_tokens = 0 if weightless else count
     inputs = np.empty_like(outputs)
     inputs[1:] = outputs[:-1]
-    inputs[layout.offsets[: len(indices)].numpy()] = start_id
+    inputs[layout.offsets[:-2].numpy()] = start_id
     inputs[count:] = 0
     outputs[num_target_tokens:] = IGNORED
     return TranslationBatch(
@@ -111,16 +108,11 @@ def collate(
     )
 
 
-def flat_tokens(
-    side: Sentences, indices: NDArray[np.int64], *, multiple: int = 1, shape: SideShape | None = None
-) -> FlatTokens:
-    """Gather sentences by index `[sentences]`, one or more, and fillers up to a multiple of `multiple` or a shape."""
+def flat_tokens(side: Sentences, indices: NDArray[np.int64], *, multiple: int = 1) -> FlatTokens:
+    """Gather sentences by index `[sentences]`, one or more, and fillers up to a multiple of `multiple`."""
     lengths = side.lengths[indices]
     count = int(lengths.sum())
-    if shape is None:
-        layout = Layout.of(lengths, fillers=-count % multiple)
-    else:
-        layout = Layout.of(shape.lengths(lengths), longest=shape.longest)
+    layout = Layout.of(lengths, fillers=-count % multiple)
     ids = np.zeros(len(layout.positions), np.int64)
     ids[:count] = side.tokens[np.repeat(side.offsets[indices], lengths) + layout.positions.numpy()[:count]]
     return FlatTokens(torch.from_numpy(ids), layout)

@@ -92,7 +92,8 @@ def drop_earlier_keys(content: Mapping[str, Any], path: Path) -> None:
     """Remove the keys of `EARLIER_KEYS` from a frozen configuration; UserError if one has another value."""
     for key, dropped in EARLIER_KEYS.items():
         group, _, name = key.rpartition(".")
-        value = (content.get(group) or {}).pop(name, dropped)
+        settings = content.get(group)
+        value = settings.pop(name, dropped) if isinstance(settings, dict) else dropped
         if value != dropped:
             raise UserError(
                 f"{path}: {key}={json.dumps(value)}: this version has no such setting; check out the run's commit, or "

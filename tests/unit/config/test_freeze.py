@@ -1,5 +1,6 @@
 """A frozen configuration is read back as the same dataclass; other files are refused in one line."""
 
+import copy
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import frozen_content, frozen_text, load_config, plain, to_dataclass
+from aiayn.config.freeze import drop_earlier_keys, frozen_content, frozen_text, load_config, plain, to_dataclass
 from aiayn.config.identity import EARLIER_KEYS, LATER_KEYS, configuration_hash, run_settings
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
@@ -66,6 +67,15 @@ def test_a_key_that_is_gone_is_refused_where_it_did_something() -> None:
             f"launch.static_shapes={written}: this version has no such setting; check out the run's commit, or write "
             "false there to go on without it"
         )
+
+
+@pytest.mark.parametrize(
+    "content", [{}, {"launch": None}, {"launch": 5}, {"launch": ["static_shapes"]}, {"launch": {}}]
+)
+def test_a_file_without_the_group_of_a_key_that_is_gone_has_no_such_key(content: dict[str, Any]) -> None:
+    before = copy.deepcopy(content)
+    drop_earlier_keys(content, Path("config.yaml"))
+    assert content == before
 
 
 @pytest.mark.parametrize(

@@ -69,9 +69,10 @@ def set_title(words: Sequence[str]) -> None:
 
 
 def _work_and_exit(request: Request, descriptors: Sequence[int]) -> int:
-    """Be a worker, and exit after the exit handlers without a teardown of the interpreter.
+    """Be a worker, and exit after its exit handlers without a teardown of the interpreter.
 
-    A teardown takes 0.3 s, and Triton's extension prints 29 lines about frozen objects.
+    A teardown takes 0.3 s, and Triton's extension prints 29 lines about frozen objects. Exit handlers that the fork
+    server's libraries have registered are not called, as for any fork of `multiprocessing` since Python 3.13.
     """
     code = 1  # after an exception that is not caught
 
@@ -80,7 +81,7 @@ def _work_and_exit(request: Request, descriptors: Sequence[int]) -> int:
         sys.stderr.flush()
         os._exit(code)
 
-    atexit.register(end)  # called last, since it is registered first
+    atexit.register(end)  # called after all that the worker registers, and before those of the fork server
     code = _work(request, descriptors)
     return code
 

@@ -80,18 +80,12 @@ class ForkServer:
             self._process = subprocess.Popen(
                 words, env=environment, start_new_session=True, pass_fds=(theirs.fileno(),)
             )
-        self.has_failed = False
-
-    @property
-    def pid(self) -> int:
-        """The process id of the fork server."""
-        return self._process.pid
 
     def fork(
         self, words: Sequence[str], environment: Mapping[str, str], descriptors: Sequence[int]
     ) -> "ForkedWorker | None":
-        """A new worker; None once the fork server has failed."""
-        if self.has_failed:
+        """A new worker; None once the fork server has ended."""
+        if self._process.poll() is not None:
             return None
         results, sender = Pipe(duplex=False)
         request = Request(
@@ -108,7 +102,6 @@ class ForkServer:
                     send_handle(self._requests, descriptor, self._process.pid)
             return ForkedWorker(int(results.recv()), results)
         except BaseException as error:  # also a Ctrl-C while it imports, after which it might still fork
-            self.has_failed = True
             results.close()
             self.end()
             if isinstance(error, OSError | EOFError):

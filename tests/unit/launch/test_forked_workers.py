@@ -145,11 +145,13 @@ def test_workers_start_anew_after_the_fork_server_was_killed(start: Start) -> No
 
 @pytest.mark.long
 @linux_only
-def test_a_fork_server_ends_with_its_starter(tmp_path: Path) -> None:
+def test_a_fork_server_ends_with_its_starter() -> None:
     code = """
-import os, sys, time
+import os
+from pathlib import Path
 from aiayn.launch.forked_workers import ForkServer
-print(ForkServer(dict(os.environ)).pid, flush=True)
+server = ForkServer(dict(os.environ))
+print(Path(f"/proc/self/task/{os.getpid()}/children").read_text(), flush=True)
 os._exit(1)
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stdout

@@ -38,9 +38,6 @@ IDENTITY = {
 }
 """The origin of each key of `identity`."""
 
-LONGEST_SWEEP = 128
-"""Characters of the longest name of a group in W&B."""
-
 
 def check_computed_keys(composed: DictConfig, verb: str, overrides: Sequence[str]) -> None:
     """Refuse overrides of Hydra's folders and of the run's identity, files that state these folders, and null groups.
@@ -133,8 +130,3 @@ def check_computed(config: TrainConfig) -> None:
         _check_spelling(name, value)
         if PurePath(value).is_absolute() or {".", ".."} & {*value.split("/")}:
             raise UserError(f"{name}={value}: leads out of the group; name a file of it, with --config-dir for yours")
-    if identity.sweep and len(identity.sweep) > LONGEST_SWEEP:
-        raise UserError(
-            f"AIAYN_SWEEP={identity.sweep[:20]}...: has {len(identity.sweep)} characters, more than {LONGEST_SWEEP}; "
-            "state a shorter name"
-        )

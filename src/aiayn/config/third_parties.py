@@ -1,7 +1,7 @@
 """Arguments of Lightning and W&B: those that follow from other keys, and values that they would not explain in time."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeGuard
+from typing import Annotated, Any, Literal
 
 from aiayn.config.data_schema import DataConfig, ParsedDataConfig
 from aiayn.config.schema import DecodingConfig, TrainConfig
@@ -24,7 +24,6 @@ ARGUMENTS: dict[str, Any] = {
     "num_nodes": Count,
     **dict.fromkeys(("enable_checkpointing", "enable_progress_bar"), bool),
     "accelerator": Literal["auto", "cpu", "gpu", "cuda"],
-    "_target_": str,
 }
 """Arguments that this program reads, too."""
 
@@ -46,6 +45,8 @@ BETTER_WHEN = {"val/ppl": "min"} | dict.fromkeys(("val/bleu", "val/bleu_none", "
 """The mode of a checkpoint callback that monitors the metric."""
 
 WANDB: dict[str, Any] = {
+    "project": str,
+    "entity": str | None,
     "mode": Literal["auto", "online", "offline", "disabled", "shared"],
     "log_model": bool | Literal["all"],
     "samples": WholeNumber,
@@ -53,9 +54,6 @@ WANDB: dict[str, Any] = {
     "finish_timeout": Annotated[float, Range(0, LARGEST)],
 }
 """Arguments of W&B; mode=auto leaves the choice to its environment, the login and the server; times are in seconds."""
-
-LONGEST_PROJECT, NO_PROJECT = 128, {*"/\\#?%:"}
-"""The longest name of a project in W&B, and the characters that it must not have."""
 
 FOLLOWS_FROM_THE_RUN = {
     "id": "leave it out, it is the run_id of the record",
@@ -134,7 +132,7 @@ def _validate_checkpoints(name: str, node: Mapping[str, Any]) -> None:
 
 
 def _names_its_target(node: object) -> bool:
-    return isinstance(node, Mapping) and isinstance(node.get("_target_"), str) and bool(node["_target_"].strip())
+    return isinstance(node, Mapping) and isinstance(node.get("_target_"), str)
 
 
 def _logs_nothing(target: str) -> bool:
@@ -160,25 +158,11 @@ def logs_to_wandb(logger: Mapping[str, Any]) -> bool:
 
 def validate_wandb(logger: Mapping[str, Any]) -> None:
     """Check the arguments of W&B; arguments of other trackers are not checked."""
-    if "_target_" in logger and not _names_its_target(logger):
-        raise UserError(f"logger._target_={logger['_target_']}: state the name of a class, or logger=none")
     if not logs_to_wandb(logger):
         return
     for argument, instead in FOLLOWS_FROM_THE_RUN.items():
         if argument in logger:
             raise UserError(f"logger.{argument}: {instead}")
     for argument, hint in WANDB.items():
-        if argument in logger or argument in ("mode", "init_timeout", "finish_timeout"):
+        if argument in logger or argument not in ("log_model", "samples"):
             check_value(f"logger.{argument}", logger.get(argument), hint)
-    project, entity = logger.get("project"), logger.get("entity")
-    if not _is_name(project) or len(project) > LONGEST_PROJECT or NO_PROJECT & {*project}:
-        raise UserError(
-            f"logger.project={project}: state a name of 1 to {LONGEST_PROJECT} characters without "
-            f"{' '.join(sorted(NO_PROJECT))}"
-        )
-    if entity is not None and not _is_name(entity):
-        raise UserError(f"logger.entity={entity}: state a user or team of W&B, or null for your account's default")
-
-
-def _is_name(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and bool(value.strip()) and value.isprintable()

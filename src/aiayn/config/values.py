@@ -210,7 +210,9 @@ def check_value(key: str, value: object, hint: Any) -> None:
     either = alternatives(hint)
     if not any(_is_of(value, kind) for kind in either):
         raise UserError(f"{key}={'null' if value is None else value}: must be {' or '.join(map(_in_words, either))}")
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, str):
+        _check_text(key, value, hint)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         _check_number(key, value, hint)
 
 

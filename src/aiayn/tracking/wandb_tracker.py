@@ -60,11 +60,11 @@ def check_wandb(settings: Mapping[str, Any]) -> None:
             raise UserError(f"logger.{name}: neither {settings['_target_']} nor wandb.init takes such an argument")
     try:
         client_settings()
-        wandb.Settings(**{"run_tags": settings.get("tags"), **(settings.get("settings") or {})})
-    except (ValueError, wandb.Error) as error:
+        stated = {"project": settings.get("project"), "run_tags": settings.get("tags")}
+        wandb.Settings(**{**stated, **(settings.get("settings") or {})})
+    except (TypeError, ValueError, wandb.Error) as error:
         raise UserError(
-            f"logger: W&B refuses logger.settings, its tags, a WANDB_* variable or its own file ({_defect(error)}); "
-            "correct it"
+            f"logger: W&B refuses a value of it, a WANDB_* variable or its own file ({_defect(error)}); correct it"
         ) from None
 
 

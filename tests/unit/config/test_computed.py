@@ -73,12 +73,9 @@ def test_an_experiment_does_not_lead_out_of_the_runs(tmp_path: Path) -> None:
         checked("train", compose_command("train", [f"hydra.searchpath=[file://{tmp_path}]", "experiment=../mine"]))
 
 
-def test_the_name_of_a_sweep_is_one_that_wandb_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AIAYN_SWEEP", "../../x")  # a name, no folder
+def test_the_name_of_a_sweep_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIAYN_SWEEP", "../../x")
     checked("train", compose_command("train"))
-    monkeypatch.setenv("AIAYN_SWEEP", 129 * "x")
-    with pytest.raises(UserError, match=r"^AIAYN_SWEEP=x+\.\.\.: has 129 characters, more than 128"):
-        checked("train", compose_command("train"))
 
 
 def test_an_empty_name_of_a_sweep_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,8 +29,20 @@ def fresh_client() -> Iterator[None]:
     wandb.teardown()
 
 
-@pytest.mark.parametrize("argument", [{"projekt": "mine"}, {"settings": {"sillent": True}}, {"tags": ["a" * 65]}])
-def test_unknown_arguments_are_refused(argument: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "argument",
+    [
+        {"projekt": "mine"},
+        {"project": "a/b"},
+        {"project": "a" * 129},
+        {"settings": {"sillent": True}},
+        {"tags": ["a" * 65]},
+        {"tags": 3},
+        {"_target_": "no.such.WandbLogger"},
+    ],
+    ids=str,
+)
+def test_arguments_that_wandb_refuses_are_refused_before_a_run(argument: dict[str, Any]) -> None:
     check_wandb(LOGGER | {"notes": "an argument of wandb.init", "checkpoint_name": "one of WandbLogger's"})
     with pytest.raises(UserError) as refusal:
         check_wandb(LOGGER | argument)

@@ -5,7 +5,7 @@ from functools import cache
 from typing import TypeAlias
 
 from aiayn.paper.cells import read_yaml
-from aiayn.paper.tables import System, load_table2
+from aiayn.paper.tables import PublishedSystem, load_table2
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Beats:
     """Margin in points."""
 
     @property
-    def baseline(self) -> System:
+    def baseline(self) -> PublishedSystem:
         """The best of these systems."""
         return _best(published(self.beats, self.pair), self.pair)
 
@@ -56,7 +56,7 @@ class Cheaper:
         return f"flops_{self.pair}"
 
     @property
-    def baseline(self) -> System:
+    def baseline(self) -> PublishedSystem:
         """The system whose cost is meant."""
         systems = [each for each in published(self.cheaper_than, self.pair) if each.cell(self.column).printed]
         if self.which == "best":
@@ -94,10 +94,10 @@ def _kind(entry: dict[str, object]) -> type[Conclusion]:
     return Above if "above" in entry else Beats if "beats" in entry else Cheaper
 
 
-def published(groups: tuple[str, ...], pair: str) -> list[System]:
+def published(groups: tuple[str, ...], pair: str) -> list[PublishedSystem]:
     """The systems of some groups that have a BLEU in a column."""
     return [each for each in load_table2().rows if each.group in groups and each.cell(pair).printed]
 
 
-def _best(systems: list[System], pair: str) -> System:
+def _best(systems: list[PublishedSystem], pair: str) -> PublishedSystem:
     return max(systems, key=lambda each: each.cell(pair).number)

@@ -64,7 +64,7 @@ class Layer(PaperRow):
 
 
 @dataclass(frozen=True, kw_only=True)
-class System(PaperRow):
+class PublishedSystem(PaperRow):
     """A translation system of Table 2; its group is single, ensemble or transformer."""
 
     en_de: Cell
@@ -133,7 +133,7 @@ class Table1(PaperTable[Layer]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table2(PaperTable[System]):
+class Table2(PaperTable[PublishedSystem]):
     """Translation systems (section 6.1)."""
 
 
@@ -183,7 +183,7 @@ def load_table1() -> Table1:
 @cache
 def load_table2() -> Table2:
     """Table 2 as the paper prints it."""
-    return _read(2, Table2, System)
+    return _read(2, Table2, PublishedSystem)
 
 
 @cache

@@ -34,6 +34,7 @@ from aiayn.reports.comparability import (
     score_differences,
 )
 from aiayn.reports.reported_runs import ReportedRun, is_asked_for, readable_runs
+from aiayn.reports.systems import System, systems
 from aiayn.runs.directory import open_run
 from aiayn.runs.ledger import pilots_left_out, read_results
 from aiayn.system.documents import NullIsInfinity
@@ -69,10 +70,8 @@ class ComparedRun(ReportedRun):
 
 
 @dataclass(frozen=True)
-class System:
-    """Runs that differ by their seed alone."""
-
-    runs: Sequence[ComparedRun]
+class ComparedSystem(System[ComparedRun]):
+    """Runs that differ by their seed alone, all of them finished."""
 
     @property
     def settings(self) -> Settings:
@@ -100,7 +99,7 @@ class Bucket:
 class Comparison:
     """Systems on the same sentences."""
 
-    systems: Sequence[System]
+    systems: Sequence[ComparedSystem]
     columns: Sequence[str]
     """The keys that distinguish systems: the experiment, and those in which runs of one experiment differ."""
     differing: Sequence[str]
@@ -183,28 +182,27 @@ def compare(
         raise UserError(f"{complaint}; aiayn status lists those that are there")
     check_alike(chosen, _differences, "choose with only.experiment=")
     check_duplicate_seeds(chosen, lambda run: _identity(run.stated), "choose with only.sweep= or only.experiment=")
-    alike: dict[str, list[ComparedRun]] = {}
-    for run in sorted(chosen, key=lambda run: run.record.seed):
-        alike.setdefault(_identity(run.stated), []).append(run)
-    systems = [System(each) for each in alike.values()]
-    settings = [system.settings for system in systems]
+    by_seed = sorted(chosen, key=lambda run: run.record.seed)
+    alike = systems(by_seed, lambda run: _identity(run.stated), split="dev")
+    compared = [ComparedSystem(each.runs, "dev") for each in alike]
+    settings = [system.settings for system in compared]
     columns = _columns(settings)
-    systems.sort(key=lambda system: [sort_key(system.settings.get(key)) for key in columns])
-    sentences = [[run.columns for run in system.runs] for system in systems]
-    reference = _reference(systems, against)
+    compared.sort(key=lambda system: [sort_key(system.settings.get(key)) for key in columns])
+    sentences = [[run.columns for run in system.runs] for system in compared]
+    reference = _reference(compared, against)
     return Comparison(
-        systems=systems,
+        systems=compared,
         columns=columns,
         differing=[key for key in _differing(settings) if key != EXPERIMENT],
         measured=measure(sentences),
         reference=reference,
-        of_other_budgets=[n for n, system in enumerate(systems) if not _has_budget_of(system, systems, reference)],
-        buckets=list(_buckets(systems)),
+        of_other_budgets=[n for n, system in enumerate(compared) if not _has_budget_of(system, compared, reference)],
+        buckets=list(_buckets(compared)),
         left_out=list(pilots_left_out(runs)),
     )
 
 
-def _has_budget_of(system: System, systems: Sequence[System], reference: int | None) -> bool:
+def _has_budget_of(system: ComparedSystem, systems: Sequence[ComparedSystem], reference: int | None) -> bool:
     return reference is None or not any(budget_differences(system.runs[0], systems[reference].runs[0]))
 
 
@@ -246,7 +244,7 @@ def sort_key(value: Any) -> tuple[int, float, str]:
     return (0, float(value), "") if is_number else (1, 0.0, str(value))
 
 
-def _reference(systems: Sequence[System], against: str | None) -> int | None:
+def _reference(systems: Sequence[ComparedSystem], against: str | None) -> int | None:
     if against is None:
         # A run with a class of the user's own is no base, whatever its experiment.
         bases = (n for n, system in enumerate(systems) if system.settings[EXPERIMENT] == BASE)
@@ -259,7 +257,7 @@ def _reference(systems: Sequence[System], against: str | None) -> int | None:
     raise UserError(f"against={against}: not among the runs that are compared; choose one of them")
 
 
-def _buckets(systems: Sequence[System]) -> Iterator[Bucket]:
+def _buckets(systems: Sequence[ComparedSystem]) -> Iterator[Bucket]:
     """The sentences by source length; lengths that no training had are apart."""
     lengths = [row.source_tokens for row in systems[0].runs[0].rows]
     trained = max(int(system.settings["data.max_length"]) for system in systems)

@@ -12,11 +12,11 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.significance import EffectContent
 from aiayn.reports.budgets import budgets_text
 from aiayn.reports.code_versions import CodeContent, version_remarks
-from aiayn.reports.comparison import EXPERIMENT, Bucket, Comparison, System, compare, sort_key
+from aiayn.reports.comparison import EXPERIMENT, Bucket, ComparedSystem, Comparison, compare, sort_key
 from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
-from aiayn.reports.numbers import effect_text, mean_of, two_decimals, with_deviation
+from aiayn.reports.numbers import effect_text, two_decimals, with_deviation
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.system.documents import NullIsInfinity
 
@@ -102,13 +102,13 @@ def _results(comparison: Comparison) -> Grid:
     return Grid("Runs side by side", headings, (tuple(lines),))
 
 
-def _parameters(system: System) -> float | None:
-    return mean_of([run.record.parameters for run in system.runs])
+def _parameters(system: ComparedSystem) -> float | None:
+    return system.mean(lambda run: run.record.parameters)
 
 
-def _speed(system: System) -> float | None:
+def _speed(system: ComparedSystem) -> float | None:
     """Tokens a second."""
-    return mean_of([run.record.tokens_per_second for run in system.runs])
+    return system.mean(lambda run: run.record.tokens_per_second)
 
 
 def _axes(comparison: Comparison) -> tuple[str, str] | None:
@@ -171,7 +171,7 @@ def name_headings(comparison: Comparison) -> tuple[str, ...]:
     return tuple(f"<{_short(key, comparison.columns)}" for key in comparison.columns)
 
 
-def names_of(comparison: Comparison, system: System) -> tuple[str, ...]:
+def names_of(comparison: Comparison, system: ComparedSystem) -> tuple[str, ...]:
     """The name of a system, a cell for each of the comparison's columns."""
     return tuple(_cell(system.settings.get(key)) for key in comparison.columns)
 
@@ -204,7 +204,7 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
     yield from version_remarks(comparison.versions)
 
 
-def _budgets(comparison: Comparison, reference: System) -> Iterator[str]:
+def _budgets(comparison: Comparison, reference: ComparedSystem) -> Iterator[str]:
     """A line for each system whose budget is not the reference's."""
     for number, system in enumerate(comparison.systems):
         if budgets := budgets_text(system.runs[0], reference.runs[0]):

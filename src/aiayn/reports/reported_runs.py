@@ -15,7 +15,7 @@ from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
-from aiayn.runs.ledger import Entry, State, read_entry
+from aiayn.runs.ledger import Entry, State, read_entry, read_results
 from aiayn.runs.record import Record, SplitScores
 from aiayn.system import files
 
@@ -92,6 +92,12 @@ class ReportedRun:
     def scores(self, split: str) -> SplitScores | None:
         """Of a split; None until the run has finished."""
         return self.record.scores.get(split) if self.entry.state is State.finished else None
+
+    def score(self, split: str, name: str) -> float | None:
+        """One score of a split, named as in `SplitScores.by_definition`; None if it is not there."""
+        scores = self.scores(split)
+        found = None if scores is None else scores.by_definition.get(name)
+        return None if found is None else found.score
 
     @property
     def test(self) -> SplitScores | None:
@@ -194,3 +200,16 @@ def choose(found: Sequence[Run], folder: Path, *, scale: str | None, data: str |
         asked = ", ".join(f"{key}={value}" for key, value in stated.items() if value is not None)
         raise UserError(f"{asked}: no such run below {folder}; there are {'; '.join(known)}")
     return chosen
+
+
+def read_runs(
+    kind: type[Run], folder: Path, experiments: Sequence[str], *, scale: str | None, data: str | None
+) -> list[Run]:
+    """The runs of some experiments below a folder, which may be missing, whose scores on test can be read.
+
+    Raises:
+        UserError: there are such runs, and none is of the scale and on the corpus.
+    """
+    entries = read_results(folder, with_warnings=True) if files.is_dir(folder) else []
+    chosen = choose(runs_of(kind, entries, experiments), folder, scale=scale, data=data)
+    return list(readable_runs(chosen, "test"))

@@ -24,9 +24,8 @@ from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, effect_text, mean_text, two_decimals
-from aiayn.reports.reported_runs import ReportedRun, RunProvenance, choose, readable_runs, runs_of
+from aiayn.reports.reported_runs import ReportedRun, RunProvenance, read_runs
 from aiayn.reports.run_facts import origin_remarks, seed_grid
-from aiayn.runs.ledger import read_results
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Reproduction:
 
     def scores(self, definition: str) -> list[float]:
         """Of each run, on the test set."""
-        return [run.test.by_definition[definition].score for run in self.runs if run.test is not None]
+        return [score for run in self.runs if (score := run.score("test", definition)) is not None]
 
     @property
     def difference(self) -> Effect | None:
@@ -122,11 +121,11 @@ def read_reproductions(folder: Path, *, scale: str | None, data: str | None) -> 
     Raises:
         UserError: runs of an experiment do not compare, or none has the published definition.
     """
-    entries = read_results(folder, with_warnings=True)
+    every = load_published()
+    chosen = read_runs(ReportedRun, folder, list(every), scale=scale, data=data)
     found = []
-    for experiment, published in load_published().items():
-        chosen = choose(runs_of(ReportedRun, entries, [experiment]), folder, scale=scale, data=data)
-        runs = [run for run in readable_runs(chosen, "test") if run.test is not None]
+    for experiment, published in every.items():
+        runs = [run for run in chosen if run.record.experiment == experiment and run.test is not None]
         for differences in (condition_differences, setting_differences, tested_differences):
             check_alike(runs, differences)
         check_duplicate_seeds(runs, lambda run: run.record.experiment, "remove one of them")

@@ -27,12 +27,11 @@ from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_text, two_decimals
-from aiayn.reports.reported_runs import ReportedRun, RunProvenance, choose, readable_runs, runs_of
+from aiayn.reports.reported_runs import ReportedRun, RunProvenance, read_runs
+from aiayn.reports.systems import System, systems
 from aiayn.runs.cost import RunCost
 from aiayn.runs.evaluations import Evaluation, other_searches
-from aiayn.runs.ledger import read_results
 from aiayn.runs.record import RecordedBrackets, RecordedSearch, SplitScores
-from aiayn.system import files
 
 PREFIX = "table4/"
 
@@ -72,6 +71,11 @@ class ParserRun(ReportedRun):
     def treebank(self) -> str:
         """The treebank that it was tested on."""
         return self.record.data.removesuffix(SILVER)
+
+    @property
+    def f1(self) -> float | None:
+        """F1 of the test set by its own search; None until it has finished."""
+        return None if self.brackets is None else self.brackets.f1
 
     @property
     def brackets(self) -> RecordedBrackets | None:
@@ -156,52 +160,8 @@ class Table4Content(Content):
     """Remarks on the table."""
 
 
-@dataclass(frozen=True)
-class Ours:
-    """An experiment on one treebank."""
-
-    experiment: str
-    treebank: str
-    runs: Sequence[ParserRun]
-    """Of all seeds, finished or not."""
-
-    @property
-    def finished(self) -> list[ParserRun]:
-        """The runs with scores."""
-        return [run for run in self.runs if run.brackets is not None]
-
-    @property
-    def compares_with_paper(self) -> bool:
-        """Whether treebank and, of finished runs, test set are the paper's."""
-        return self.treebank == WSJ and all(run.is_on_section_23 for run in self.finished)
-
-    @property
-    def by_search(self) -> dict[str, list[tuple[ParserRun, SplitScores]]]:
-        """The finished runs and their scores by each search; the runs' own search first."""
-        found: dict[str, list[tuple[ParserRun, SplitScores]]] = {}
-        for run in self.finished:
-            own, *others = run.searches
-            for scores in (own, *others):
-                found.setdefault(_search_text(scores.search, own.search), []).append((run, scores))
-        return found
-
-
-@dataclass(frozen=True)
-class Table4Report:
-    """Our experiments of the table."""
-
-    ours: Sequence[Ours]
-    """By treebank, the paper's first, and in the table's order."""
-
-    @property
-    def runs(self) -> list[ParserRun]:
-        """All runs, finished or not."""
-        return [run for each in self.ours for run in each.runs]
-
-    @property
-    def finished(self) -> list[Ours]:
-        """Those that have scores."""
-        return [each for each in self.ours if each.finished]
+Parsers = Sequence[System[ParserRun]]
+"""The table's experiments, each on a treebank of its own: the paper's first, and in the table's order."""
 
 
 def report_table4(config: ReportConfig, output: Path | None) -> None:
@@ -209,21 +169,37 @@ def report_table4(config: ReportConfig, output: Path | None) -> None:
     show(document(read_table4(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)), output)
 
 
-def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Report:
+def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Parsers:
     """The runs of the table's experiments below a folder, which may be missing.
 
     Raises:
         UserError: seeds of one experiment do not compare, or a file cannot be read.
     """
-    entries = read_results(runs, with_warnings=True) if files.is_dir(runs) else []
-    there = runs_of(ParserRun, entries, [f"{PREFIX}{name}" for name in ROWS])
-    chosen = list(readable_runs(choose(there, runs, scale=scale, data=data), "test"))
+    chosen = read_runs(ParserRun, runs, [f"{PREFIX}{name}" for name in ROWS], scale=scale, data=data)
     chosen.sort(key=lambda run: (run.treebank != WSJ, run.treebank))
-    by_system = groupby(chosen, key=lambda run: (run.experiment, run.treebank))
-    ours = [Ours(*system, list(seeds)) for system, seeds in by_system]
-    for _, of_treebank in groupby(ours, key=lambda each: each.treebank):
+    parsers = systems(chosen, lambda run: (run.experiment, run.treebank), split="test")
+    for _, of_treebank in groupby(parsers, key=_treebank):
         _check_treebank([each.finished for each in of_treebank])
-    return Table4Report(ours)
+    return parsers
+
+
+def _treebank(parser: System[ParserRun]) -> str:
+    return parser.runs[0].treebank
+
+
+def _compares_with_paper(parser: System[ParserRun]) -> bool:
+    """Whether treebank and, of finished runs, test set are the paper's."""
+    return _treebank(parser) == WSJ and all(run.is_on_section_23 for run in parser.finished)
+
+
+def _by_search(parser: System[ParserRun]) -> dict[str, list[tuple[ParserRun, SplitScores]]]:
+    """The finished runs and their scores by each search; the runs' own search first."""
+    found: dict[str, list[tuple[ParserRun, SplitScores]]] = {}
+    for run in parser.finished:
+        own, *others = run.searches
+        for scores in (own, *others):
+            found.setdefault(_search_text(scores.search, own.search), []).append((run, scores))
+    return found
 
 
 def _check_treebank(experiments: Sequence[Sequence[ParserRun]]) -> None:
@@ -269,58 +245,60 @@ def _search_text(search: RecordedSearch | None, own: RecordedSearch | None) -> s
     return ", ".join(parts)
 
 
-def document(report: Table4Report) -> Document:
+def document(parsers: Parsers) -> Document:
     """The report as plain data."""
-    lines = list(remarks(report))
+    lines, runs = list(remarks(parsers)), [run for each in parsers for run in each.runs]
     paper = {row.id: row.f1.number for row in load_table4().rows}
     return Document(
         title="Table 4",
         written="Written by `aiayn report table4` from the records of the runs.",
-        grids=list(grids(report)),
+        grids=list(grids(parsers)),
         remarks=lines,
-        runs=[run.path for run in report.runs],
-        content=Table4Content(paper, tuple(map(_content, report.runs)), tuple(lines)),
+        runs=[run.path for run in runs],
+        content=Table4Content(paper, tuple(map(_content, runs)), tuple(lines)),
     )
 
 
-def grids(report: Table4Report) -> Iterator[Grid]:
+def grids(parsers: Parsers) -> Iterator[Grid]:
     """The table; ours by treebank, and by sentence length."""
-    table = load_table4()
+    table, finished = load_table4(), [each for each in parsers if each.finished]
     by_group = groupby(table.rows, key=lambda row: row.group)
     yield Grid(
         table.caption.title,
         ("<parser", "<training", table.columns[0].heading, "ours"),
         tuple(
-            tuple((row.label, row.group, str(row.f1), _our_cell(report, row)) for row in group) for _, group in by_group
+            tuple((row.label, row.group, str(row.f1), _our_cell(parsers, row)) for row in group)
+            for _, group in by_group
         ),
     )
-    if report.finished:
-        yield _by_treebank(report.finished)
-    for treebank, of_treebank in groupby(report.finished, key=lambda each: each.treebank):
+    if finished:
+        yield _by_treebank(finished)
+    for treebank, of_treebank in groupby(finished, key=_treebank):
         yield _by_length(treebank, list(of_treebank))
 
 
-def _our_cell(report: Table4Report, row: Parser) -> str:
+def _our_cell(parsers: Parsers, row: Parser) -> str:
     """Our F1 of a row or the state of its runs; empty if it does not compare with the paper's."""
-    for each in report.ours:
-        if ROWS[each.experiment] == row.id and each.compares_with_paper:
-            if not each.finished:
-                return each.runs[-1].entry.state.value
-            mark = "" if each.finished[0].record.scale == "paper" else f" {OTHER_SIZES}"
-            return _mean([run.test for run in each.finished if run.test], "F1") + mark
+    for each in parsers:
+        if ROWS[each.runs[0].experiment] == row.id and _compares_with_paper(each):
+            is_smaller = bool(each.finished) and each.finished[0].record.scale != "paper"
+            return f"{each.cell(lambda run: run.f1)}{f' {OTHER_SIZES}' if is_smaller else ''}"
     return ""
 
 
-def _by_treebank(finished: Sequence[Ours]) -> Grid:
+def _by_treebank(finished: Parsers) -> Grid:
     lines = [
-        (each, search, [scores for _, scores in found]) for each in finished for search, found in each.by_search.items()
+        (each, search, [scores for _, scores in found])
+        for each in finished
+        for search, found in _by_search(each).items()
     ]
     names = list(dict.fromkeys(name for _, _, scores in lines for of_run in scores for name in of_run.shown))
     groups: dict[str, list[tuple[str, ...]]] = {}
     for each, search, scores in lines:
         counts = f"{scores[0].sentences:,}", f"{len(scores)}"
         means = (_mean(scores, name) for name in names)
-        groups.setdefault(each.treebank, []).append((each.treebank, each.experiment, search, *counts, *means))
+        treebank = _treebank(each)
+        groups.setdefault(treebank, []).append((treebank, each.runs[0].experiment, search, *counts, *means))
     headings = ("<treebank", "<experiment", "<search", "sentences", "seeds", *names)
     return Grid("Ours on the test set, by treebank", headings, tuple(map(tuple, groups.values())))
 
@@ -331,14 +309,14 @@ def _mean(scores: Sequence[SplitScores], name: str) -> str:
     return mean_text([None if score is None else score.score for score in shown], two_decimals)
 
 
-def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid:
+def _by_length(treebank: str, finished: Parsers) -> Grid:
     """F1 by words of the sentence, a column for each search of an experiment."""
     columns = {
-        f"{each.experiment}, {search}" if number else each.experiment: [
+        f"{each.runs[0].experiment}, {search}" if number else each.runs[0].experiment: [
             scores_by_length(run.brackets_by_sentence(scores)) for run, scores in found
         ]
         for each in finished
-        for number, (search, found) in enumerate(each.by_search.items())
+        for number, (search, found) in enumerate(_by_search(each).items())
     }
     runs = list(columns.values())
     counts = {words: scores.sentences for of_seeds in runs for scored in of_seeds for words, scores in scored.items()}
@@ -351,25 +329,27 @@ def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid:
     return Grid(f"F1 on {treebank} by length of the sentence", headings, (tuple(lines),))
 
 
-def remarks(report: Table4Report) -> Iterator[str]:
+def remarks(parsers: Parsers) -> Iterator[str]:
     """Training data and sizes, how brackets are counted, and numbers that do not compare."""
-    if not report.finished:
+    scored = [each for each in parsers if each.finished]
+    if not scored:
         yield "no run has finished: aiayn reproduce table4 does one"
         return
-    for each in report.finished:
-        run, name = each.finished[0], f"{each.experiment} on {each.treebank}"
+    for each in scored:
+        run = each.finished[0]
+        name = f"{run.experiment} on {run.treebank}"
         conditions = ", ".join(f"{key} {value}" for key, value in run.conditions.items())
         yield f"{name}: {conditions}: {run.record.data_summary()}"
         pairs = (run.record.data_counts.get("train") or {}).get("pairs")
-        if each.experiment == "wsj_only" and each.treebank == WSJ and pairs != SENTENCES_OF_SECTIONS_02_TO_21:
+        if (run.experiment, run.treebank) == ("wsj_only", WSJ) and pairs != SENTENCES_OF_SECTIONS_02_TO_21:
             yield f"{name}: trained on {pairs or 0:,} trees; sections 02 to 21 have {SENTENCES_OF_SECTIONS_02_TO_21:,}"
-        if not each.compares_with_paper:
+        if not _compares_with_paper(each):
             place = "not section 23 of the Wall Street Journal"
             yield f"{name}: {place}, so ours does not compare with the paper's column"
         elif run.record.scale != "paper":
             yield f"{OTHER_SIZES} {name}: not of the paper's scale, so ours is not the paper's parser"
         yield from sizes_remark(name, run, {key: load_table4().settings[key] for key in SIZES})
-    finished = [run for each in report.finished for run in each.finished]
+    finished = [run for each in scored for run in each.finished]
     signatures = sorted({run.brackets.signature for run in finished if run.brackets is not None})
     yield f"brackets: {'; '.join(signatures)}; well-formed is before outputs were repaired, all else after"
     yield from version_remarks(code_versions((run.path, run.record) for run in finished))

@@ -1,6 +1,6 @@
 """Table 2 with ours beside the paper's systems: BLEU by every definition, cost, and verdicts."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -12,7 +12,7 @@ from aiayn.evaluation.score import Score
 from aiayn.evaluation.significance import measure, sentence_columns
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
 from aiayn.paper.table2_claims import load_table2_claims
-from aiayn.paper.tables import System, load_table2, load_table3
+from aiayn.paper.tables import PublishedSystem, load_table2, load_table3
 from aiayn.reports.budgets import budget_differences, budget_remarks
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparability import (
@@ -30,9 +30,10 @@ from aiayn.reports.content import Content
 from aiayn.reports.cost import CostOfRun, cost_grids
 from aiayn.reports.formats import Document, Evidence, show
 from aiayn.reports.grid import Grid
-from aiayn.reports.numbers import mean_of, mean_text, operations, two_decimals
-from aiayn.reports.reported_runs import ReportedRun, RunProvenance, choose, readable_runs, runs_of
+from aiayn.reports.numbers import operations
+from aiayn.reports.reported_runs import ReportedRun, RunProvenance, read_runs
 from aiayn.reports.run_facts import origin_remarks, seed_grid
+from aiayn.reports.systems import System, score_text, systems
 from aiayn.reports.tables.table2_claims import (
     JudgedTable2Claim,
     Table2ClaimContent,
@@ -42,8 +43,6 @@ from aiayn.reports.tables.table2_claims import (
     untested_remarks,
 )
 from aiayn.runs.cost import RunCost
-from aiayn.runs.ledger import read_results
-from aiayn.system import files
 
 PREFIX = "table2/"
 
@@ -72,6 +71,11 @@ class TestedRun(ReportedRun):
         return self.record.experiment.removeprefix(PREFIX).partition("_")[0]
 
     @property
+    def row(self) -> str:
+        """Its row of the table."""
+        return ROWS[self.model]
+
+    @property
     def pair(self) -> str:
         """Its languages, as the table's columns are called."""
         return self.record.experiment.partition("_")[2]
@@ -79,8 +83,8 @@ class TestedRun(ReportedRun):
     @property
     def bleu(self) -> float | None:
         """By the paper's definition."""
-        scores = {} if self.test is None else self.test.by_definition
-        return next((scores[name].score for name in NEAREST_TO_THE_PAPER[self.pair] if name in scores), None)
+        found = (self.score("test", name) for name in NEAREST_TO_THE_PAPER[self.pair])
+        return next((score for score in found if score is not None), None)
 
     @property
     def flops(self) -> float | None:
@@ -138,38 +142,10 @@ class Table2Content(Content):
 
 
 @dataclass(frozen=True)
-class Ours:
-    """An experiment of the table."""
-
-    runs: Sequence[TestedRun]
-    """Of all seeds, finished or not."""
-
-    @property
-    def experiment(self) -> str:
-        """Its name."""
-        return self.runs[0].record.experiment
-
-    @property
-    def row(self) -> str:
-        """Its row of the table."""
-        return ROWS[self.runs[0].model]
-
-    @property
-    def pair(self) -> str:
-        """Its language pair."""
-        return self.runs[0].pair
-
-    @property
-    def finished(self) -> list[TestedRun]:
-        """The runs with scores."""
-        return [run for run in self.runs if run.test is not None]
-
-
-@dataclass(frozen=True)
 class Table2Report:
     """Our experiments of the table, and the paper's claims."""
 
-    ours: Sequence[Ours]
+    ours: Sequence[System[TestedRun]]
     """In the table's order, English-German first."""
     claims: Sequence[JudgedTable2Claim]
 
@@ -179,7 +155,7 @@ class Table2Report:
         return [run for each in self.ours for run in each.runs]
 
     @property
-    def finished(self) -> list[Ours]:
+    def finished(self) -> list[System[TestedRun]]:
         """Those that have scores."""
         return [each for each in self.ours if each.finished]
 
@@ -196,17 +172,16 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None) -> Table2Rep
     Raises:
         UserError: runs of one column do not compare, or a file cannot be read.
     """
-    entries = read_results(runs, with_warnings=True) if files.is_dir(runs) else []
-    there = runs_of(TestedRun, entries, [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS])
-    chosen = list(readable_runs(choose(there, runs, scale=scale, data=data), "test"))
-    ours = [Ours(list(seeds)) for _, seeds in groupby(chosen, key=lambda run: run.record.experiment)]
+    experiments = [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS]
+    chosen = read_runs(TestedRun, runs, experiments, scale=scale, data=data)
     for pair in PAIRS:
-        of_pair = [run for each in ours if each.pair == pair for run in each.finished]
+        of_pair = [run for run in chosen if run.pair == pair and run.test is not None]
         check_alike(of_pair, condition_differences)
         check_alike(of_pair, _differences, f"no column holds both; {REMEDY}")
         check_duplicate_seeds(of_pair, lambda run: run.record.experiment, REMEDY)
-    systems = {(each.row, pair): system for pair in PAIRS for each, system in _tested(ours, pair)}
-    return Table2Report(ours, judge_claims(load_table2_claims(), systems))
+    ours = systems(chosen, lambda run: run.record.experiment, split="test")
+    tested = {(each.runs[0].row, pair): system for pair in PAIRS for each, system in _tested(ours, pair)}
+    return Table2Report(ours, judge_claims(load_table2_claims(), tested))
 
 
 def _differences(run: TestedRun, other: TestedRun) -> Iterator[Difference]:
@@ -217,15 +192,14 @@ def _differences(run: TestedRun, other: TestedRun) -> Iterator[Difference]:
     yield from tested_differences(run, other)
 
 
-def _tested(ours: Sequence[Ours], pair: str) -> Iterator[tuple[Ours, TestedSystem]]:
+def _tested(ours: Sequence[System[TestedRun]], pair: str) -> Iterator[tuple[System[TestedRun], TestedSystem]]:
     """The measurements of a language pair."""
-    finished = [each for each in ours if each.finished and each.pair == pair]
+    finished = [each for each in ours if each.finished and each.runs[0].pair == pair]
     if not finished:
         return
-    systems = [[sentence_columns(run.sentences("test")) for run in each.finished] for each in finished]
-    measured = measure(systems).bleu
+    measured = measure([[sentence_columns(run.sentences("test")) for run in each.finished] for each in finished]).bleu
     for place, each in enumerate(finished):
-        bleu, flops = (mean_of([getattr(run, name) for run in each.finished]) for name in ("bleu", "flops"))
+        bleu, flops = (each.mean(of) for of in (lambda run: run.bleu, lambda run: run.flops))
         yield each, TestedSystem(measured, place, bleu, flops, all(run.is_papers for run in each.finished))
 
 
@@ -273,37 +247,28 @@ def _systems(report: Table2Report) -> Grid:
     return Grid(table.caption.title, tuple(headings), groups)
 
 
-def _line(report: Table2Report, system: System) -> tuple[str, ...]:
-    cells, ours = [system.label], {each.pair: each for each in report.ours if each.row == system.id}
+def _line(report: Table2Report, system: PublishedSystem) -> tuple[str, ...]:
+    cells = [system.label]
+    ours = {each.runs[0].pair: each for each in report.ours if each.runs[0].row == system.id}
     for pair in PAIRS:
-        bleu = _cell(ours.get(pair), lambda run: run.bleu, two_decimals)
-        is_elsewhere = pair in ours and not all(run.is_papers for run in ours[pair].finished)
-        cells += [str(system.cell(pair)), f"{bleu} {ELSEWHERE}" if bleu and is_elsewhere else bleu]
+        cells.append(str(system.cell(pair)))
+        if (model := ours.get(pair)) is None:
+            cells.append("")
+        else:
+            bleu, is_papers = model.cell(lambda run: run.bleu), all(run.is_papers for run in model.finished)
+            cells.append(bleu if is_papers or not bleu else f"{bleu} {ELSEWHERE}")
     for pair in PAIRS:
-        cells += [str(system.cell(f"flops_{pair}")), _cell(ours.get(pair), lambda run: run.flops, operations)]
+        model = ours.get(pair)
+        cells += [
+            str(system.cell(f"flops_{pair}")),
+            "" if model is None else model.cell(lambda run: run.flops, operations),
+        ]
     return tuple(cells)
 
 
-def _cell(ours: Ours | None, of: Callable[[TestedRun], float | None], shown: Callable[[float], str]) -> str:
-    if ours is None:
-        return ""
-    return mean_text(list(map(of, ours.finished)), shown) if ours.finished else ours.runs[-1].entry.state.value
-
-
-def _by_definition(finished: Sequence[Ours]) -> Grid:
-    scores = [[run.test.by_definition for run in each.finished if run.test] for each in finished]
-    names = {name for of_runs in scores for by_name in of_runs for name in by_name}
-    lines = [
-        (
-            TITLES[name],
-            *(
-                mean_text([by_name[name].score if name in by_name else None for by_name in of_runs], two_decimals)
-                for of_runs in scores
-            ),
-        )
-        for name in TITLES
-        if name in names
-    ]
+def _by_definition(finished: Sequence[System[TestedRun]]) -> Grid:
+    names = {name for each in finished for scores in each.scores for name in scores.by_definition}
+    lines = [(TITLES[name], *(score_text(each.scores, name) for each in finished)) for name in TITLES if name in names]
     headings = ("<definition", *(each.experiment.removeprefix(PREFIX) for each in finished))
     return Grid("Ours on the test set, by definition", headings, (tuple(lines),))
 
@@ -334,7 +299,7 @@ def remarks(report: Table2Report) -> Iterator[str]:
             yield f"{run.path}: the last weights, not an average"
     yield from untested_remarks(report.claims)
     for pair in PAIRS:
-        rows = {each.experiment: each.finished[0] for each in report.ours if each.finished and each.pair == pair}
+        rows = {each.experiment: each.finished[0] for each in report.finished if each.runs[0].pair == pair}
         yield from budget_remarks(rows, f"{PREFIX}base_{pair}")
     yield from origin_remarks([run.record for run in finished])
     for each in report.ours:

@@ -16,7 +16,7 @@ from aiayn.config.third_parties import trial_reason
 from aiayn.errors import UserError
 from aiayn.evaluation.bracket_counts import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
-from aiayn.extensions.parsing.table4 import SENTENCES_OF_SECTION_23, Table4Report, grids, read_table4, remarks
+from aiayn.extensions.parsing.table4 import SENTENCES_OF_SECTION_23, Parsers, grids, read_table4, remarks
 from aiayn.paper.tables import load_table4
 from aiayn.runs.record import Record, RecordedBrackets, RecordedSearch, SplitScores, Status, json_text, read_record
 from aiayn.system import files
@@ -75,17 +75,17 @@ def make_parser(tmp_path: Path, make_record: Callable[..., Record], frozen_row: 
     return make
 
 
-def read(folder: Path, scale: str | None = None, data: str | None = None) -> Table4Report:
+def read(folder: Path, scale: str | None = None, data: str | None = None) -> Parsers:
     return read_table4(folder / "runs", scale=scale, data=data)
 
 
-def ours(report: Table4Report) -> dict[str, str]:
+def ours(report: Parsers) -> dict[str, str]:
     """What stands beside each kind of training of the Transformer."""
     table = next(grids(report))
     return {line[1]: line[3] for group in table.groups for line in group if line[0].startswith("Transformer")}
 
 
-def treebanks(report: Table4Report) -> dict[tuple[str, ...], dict[str, str]]:
+def treebanks(report: Parsers) -> dict[tuple[str, ...], dict[str, str]]:
     """The scores of treebank and experiment, by heading."""
     _, table, *_ = grids(report)
     return {line[:2]: dict(zip(table.headings[2:], line[2:], strict=True)) for group in table.groups for line in group}
@@ -230,11 +230,11 @@ def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path:
     make_parser("semi_supervised", scale="nano")
     with pytest.raises(UserError, match=r"^scale differs, nano in .* and demo in .*: choose with only\.scale="):
         read(tmp_path)
-    assert len(read(tmp_path, scale="nano").runs) == 1
+    assert len(read(tmp_path, scale="nano")[0].runs) == 1
     make_parser("semi_supervised", scale="nano", seed=2, data_fingerprint="e" * 64)
     with pytest.raises(UserError, match=r"^data differs, "):
         read(tmp_path, scale="nano")
-    assert len(read(tmp_path, scale="nano", data="eeee").runs) == 1
+    assert len(read(tmp_path, scale="nano", data="eeee")[0].runs) == 1
 
 
 def test_runs_on_one_treebank_are_tested_on_the_same_trees(tmp_path: Path, make_parser: MakeRun) -> None:
@@ -246,7 +246,7 @@ def test_runs_on_one_treebank_are_tested_on_the_same_trees(tmp_path: Path, make_
     with pytest.raises(UserError, match=r"^data\.test differs, 2 trees of gum_silver in .*data\.name=.*only\.data="):
         read(tmp_path)
     note_sentences(other, [3], lambda length: 8)
-    assert [ours.experiment for ours in read(tmp_path).ours] == ["wsj_only"], "the damaged run is left out"
+    assert [parser.experiment for parser in read(tmp_path)] == ["table4/wsj_only"], "the damaged run is left out"
 
 
 def test_a_seed_that_is_there_twice_is_refused_by_what_sets_the_runs_apart(

@@ -13,16 +13,13 @@ from aiayn.config.identity import OWN_SOURCES
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.lengths import length_parts
-from aiayn.evaluation.sentences import SentenceScores
 from aiayn.evaluation.significance import (
     Effect,
-    Floats,
     Measured,
     Measurements,
     bleu_scores,
     measure,
     perplexities,
-    sentence_columns,
 )
 from aiayn.reports.budgets import budget_differences
 from aiayn.reports.code_versions import CodeVersion, code_versions
@@ -57,16 +54,6 @@ class ComparedRun(ReportedRun):
     def stated(self) -> Settings:
         """Its experiment and settings."""
         return {EXPERIMENT: self.record.experiment, **self.settings}
-
-    @cached_property
-    def rows(self) -> list[SentenceScores]:
-        """The scores of its sentences."""
-        return self.sentences("dev")
-
-    @cached_property
-    def columns(self) -> Floats:
-        """The same as an array."""
-        return sentence_columns(self.rows)
 
 
 @dataclass(frozen=True)
@@ -188,7 +175,7 @@ def compare(
     settings = [system.settings for system in compared]
     columns = _columns(settings)
     compared.sort(key=lambda system: [sort_key(system.settings.get(key)) for key in columns])
-    sentences = [[run.columns for run in system.runs] for system in compared]
+    sentences = [[run.columns("dev") for run in system.runs] for system in compared]
     reference = _reference(compared, against)
     return Comparison(
         systems=compared,
@@ -259,11 +246,14 @@ def _reference(systems: Sequence[ComparedSystem], against: str | None) -> int | 
 
 def _buckets(systems: Sequence[ComparedSystem]) -> Iterator[Bucket]:
     """The sentences by source length; lengths that no training had are apart."""
-    lengths = [row.source_tokens for row in systems[0].runs[0].rows]
+    lengths = [row.source_tokens for row in systems[0].runs[0].sentences("dev")]
     trained = max(int(system.settings["data.max_length"]) for system in systems)
     for inside in length_parts(lengths, border=trained):
         ppl, bleu = (
-            [float(np.mean([score(run.columns[inside].sum(axis=0)) for run in system.runs])) for system in systems]
+            [
+                float(np.mean([score(run.columns("dev")[inside].sum(axis=0)) for run in system.runs]))
+                for system in systems
+            ]
             for score in (perplexities, bleu_scores)
         )
         part = list(compress(lengths, inside))

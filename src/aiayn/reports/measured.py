@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from aiayn.evaluation.significance import Effect, Measured, Measurements, measure, sentence_columns
+from aiayn.evaluation.significance import Effect, Measured, Measurements, measure
 from aiayn.paper.claims import Metric
 from aiayn.reports.reported_runs import ReportedRun
 
@@ -22,7 +22,7 @@ class MeasuredRows:
     @classmethod
     def of(cls, rows: Mapping[str, Sequence[ReportedRun]]) -> Self:
         """The measurements on dev of rows with finished runs; UserError if the scores of sentences cannot be read."""
-        systems = [[sentence_columns(run.sentences("dev")) for run in runs] for runs in rows.values()]
+        systems = [[run.columns("dev") for run in runs] for runs in rows.values()]
         return cls(measure(systems) if systems else None, {row: n for n, row in enumerate(rows)})
 
     def by(self, metric: Metric) -> Measured:

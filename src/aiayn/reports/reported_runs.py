@@ -13,6 +13,7 @@ from aiayn.config.identity import run_settings
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores
+from aiayn.evaluation.significance import Floats, sentence_columns
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.ledger import Entry, State, read_entry, read_results
@@ -112,11 +113,21 @@ class ReportedRun:
         """
         return Evaluation(self.entry.directory, self.record, self.record.scores, str(self.path)).sentences(split)
 
+    def columns(self, split: str) -> Floats:
+        """The same as an array, see `sentence_columns`; read once."""
+        if split not in self._columns:
+            self._columns[split] = sentence_columns(self.sentences(split))
+        return self._columns[split]
+
+    @cached_property
+    def _columns(self) -> dict[str, Floats]:
+        return {}
+
     def read(self, split: str | None) -> None:
         """Read what reports are made of; UserError names the file that is damaged, and the remedy."""
         _ = self.settings
         if split is not None and self.scores(split) is not None:
-            self.sentences(split)
+            self.columns(split)
 
     @property
     def conditions(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.matrix import NEAREST_TO_THE_PAPER, TITLES
 from aiayn.evaluation.score import Score
-from aiayn.evaluation.significance import measure, sentence_columns
+from aiayn.evaluation.significance import measure
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
 from aiayn.paper.table2_claims import load_table2_claims
 from aiayn.paper.tables import PublishedSystem, load_table2, load_table3
@@ -197,7 +197,7 @@ def _tested(ours: Sequence[System[TestedRun]], pair: str) -> Iterator[tuple[Syst
     finished = [each for each in ours if each.finished and each.runs[0].pair == pair]
     if not finished:
         return
-    measured = measure([[sentence_columns(run.sentences("test")) for run in each.finished] for each in finished]).bleu
+    measured = measure([[run.columns("test") for run in each.finished] for each in finished]).bleu
     for place, each in enumerate(finished):
         bleu, flops = (each.mean(of) for of in (lambda run: run.bleu, lambda run: run.flops))
         yield each, TestedSystem(measured, place, bleu, flops, all(run.is_papers for run in each.finished))

@@ -81,6 +81,8 @@ def trial_reason(trainer: Mapping[str, Any]) -> str | None:
 
 def validate_trainer(trainer: Mapping[str, Any]) -> None:
     """Check the arguments of Lightning's Trainer."""
+    if not _names_its_target(trainer):
+        raise UserError("trainer: has no _target_; state trainer._target_=<class>")
     for name, value in trainer.items():
         if name in ARGUMENTS:
             check_value(f"trainer.{name}", value, ARGUMENTS[name])
@@ -157,7 +159,9 @@ def logs_to_wandb(logger: Mapping[str, Any]) -> bool:
 
 
 def validate_wandb(logger: Mapping[str, Any]) -> None:
-    """Check the arguments of W&B; arguments of other trackers are not checked."""
+    """Check that a tracker has a `_target_`, and the arguments of W&B; those of other trackers are not checked."""
+    if logger and not _names_its_target(logger):
+        raise UserError("logger: has no _target_; state logger._target_=<class>, or logger=none for no tracker")
     if not logs_to_wandb(logger):
         return
     for argument, instead in FOLLOWS_FROM_THE_RUN.items():

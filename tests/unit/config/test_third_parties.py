@@ -33,6 +33,11 @@ REFUSED = {
     "logger.log_model=sometimes": "logger.log_model=sometimes: must be true or false or all",
     "+logger.id=mine": "logger.id: leave it out",
     "+logger.offline=true": "logger.offline: state logger.mode=offline",
+    "~trainer._target_": "trainer: has no _target_; state trainer._target_=<class>",
+    "trainer._target_=null": "trainer: has no _target_; state trainer._target_=<class>",
+    "~logger._target_": "logger: has no _target_; state logger._target_=<class>, or logger=none",
+    "logger._target_=null": "logger: has no _target_; state logger._target_=<class>, or logger=none",
+    "~callbacks.best._target_": "callbacks.best: has no _target_; state +callbacks.best._target_=<class>",
     "trainer.strategy=ddp_spawn": "trainer.strategy=ddp_spawn: starts processes",
 }
 

@@ -54,6 +54,7 @@ def test_the_record_decides(finished: Finished, say: Say, tmp_path: Path, verb: 
     said = say(verb, named, *words, given={"translate": "the dog\n", "score": "the dog\tder Hund\n"}.get(verb, ""))
     assert said.code == 0, said.err
     assert flags() == (bool(tf32), bool(tf32))
+    assert not torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
 
 
 def test_the_first_run_of_an_ensemble_decides(finished: Finished, say: Say, tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ from aiayn.runs.record import Record, read_record
 from aiayn.runs.weights_file import published_weights
 from aiayn.system import files, machine
 from aiayn.system.allocator import keep_memory
+from aiayn.system.gpu import configure_gpus
 from aiayn.system.quiet import quiet_libraries
-from aiayn.system.tf32 import allow_tf32
 from aiayn.training.scoring import AnyModel
 
 
@@ -162,7 +162,7 @@ def open_for_use(
     validate_constrained(config)
     validate_bleu(config)
     step, path = directory.checkpoint(checkpoint)
-    allow_tf32(bool(record.tf32))
+    configure_gpus(tf32=bool(record.tf32))
     return OpenedRun(directory, record, config, step, path)
 
 
@@ -187,7 +187,7 @@ def open_all(
             for name in named_runs(runs)
         ]
     )
-    allow_tf32(bool(opened.first.record.tf32))
+    configure_gpus(tf32=bool(opened.first.record.tf32))
     return opened
 
 

@@ -24,13 +24,13 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, new_record, read_record, utc_now
 from aiayn.system import files, processes
 from aiayn.system.allocator import keep_memory
+from aiayn.system.gpu import configure_gpus
 from aiayn.system.orphans import end_with_parent
 from aiayn.system.plugins import failure_text
 from aiayn.system.progress import LineHandler
 from aiayn.system.quiet import quiet_libraries
 from aiayn.system.resource_errors import disk_errors_explained, file_errors_explained
 from aiayn.system.signals import signals_as_interrupts
-from aiayn.system.tf32 import allow_tf32
 from aiayn.training.checkpoint_io import UnusableCheckpointError
 from aiayn.training.process_group import LostRankError, joined
 
@@ -42,7 +42,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
     quiet_libraries()
     if config.launch.keep_allocator_memory:
         keep_memory()
-    allow_tf32(config.launch.tf32)
+    configure_gpus(tf32=config.launch.tf32)
     is_leader = processes.rank() == 0
     kept = (directory.record, directory.cost) if is_leader else ()
     before = {path: path.read_bytes() for path in kept if files.is_file(path)}

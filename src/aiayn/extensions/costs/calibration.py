@@ -19,6 +19,7 @@ from aiayn.models.architecture import AnyArchitecture
 from aiayn.models.construction import create_model
 from aiayn.models.translation_model import TranslationModel, count_parameters
 from aiayn.system.allocator import keep_memory
+from aiayn.system.gpu import configure_gpus
 from aiayn.system.progress import Bar
 from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.loss import output_losses
@@ -54,6 +55,7 @@ def seconds_per_step(
         )
     if config.launch.keep_allocator_memory:
         keep_memory()
+    configure_gpus(tf32=config.launch.tf32)
     precision = str(config.trainer.get("precision"))
     is_half = precision not in ("32", "32-true") and (device.type == "cuda" or precision != "auto")
     limit = MAX_TOKENS_ON_CPU if device.type == "cpu" else max(source_tokens, target_tokens)

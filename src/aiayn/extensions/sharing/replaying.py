@@ -28,7 +28,7 @@ from aiayn.runs import hardware, provenance
 from aiayn.runs.directory import RunDirectory, average_name
 from aiayn.runs.record import SplitScores, Status, utc_now
 from aiayn.system import files, machine, processes
-from aiayn.system.tf32 import allow_tf32
+from aiayn.system.gpu import configure_gpus
 
 logger = logging.getLogger("aiayn")
 
@@ -190,7 +190,7 @@ def _decoded(
     """Decode and score with the weights of the checkpoint, in the directory of the replay."""
     device, record = device_of(config), run.record
     data = prepare_data(config, trained_on=record.data_fingerprint)
-    allow_tf32(bool(record.tf32))
+    configure_gpus(tf32=bool(record.tf32))
     model = build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
     load_weights(model, checkpoint, key="record", provenance=record.provenance)
     scores = next(iter(record.scores.values()))

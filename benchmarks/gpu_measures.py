@@ -19,8 +19,9 @@ from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.data.batches.sentences import Sentences
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models import attention_backends
 from aiayn.models.architecture import Architecture
+from aiayn.models.kernels import flat_attention
+from aiayn.system.gpu import configure_gpus
 from aiayn.training.loss import output_losses
 from aiayn.training.scoring import search_all
 from searchers import Ids, endless_model
@@ -50,14 +51,14 @@ def agreement(words: Sequence[str], device: str) -> dict[str, float]:
     """The largest differences of loss and gradients, relative to the largest value of each gradient.
 
     In single precision the device is compared with the CPU, in bf16 attention without padding with attention on padded
-    tensors; those are the same where `attention_backends` has no kernel for the former.
+    tensors; those are the same where `flat_attention` has no kernel for the former.
 
     Args:
         words: of `aiayn train`, which choose the model.
         device: cuda or cpu.
     """
     config = _config(*words, "model.dropout=0")
-    torch.backends.cuda.matmul.allow_tf32 = False
+    configure_gpus(tf32=False)
     model = build_model(config, vocabulary_size=4000).train()
     draw = random.Random(1)
     source, target = (
@@ -97,11 +98,11 @@ def _differences(one: tuple[float, list[Tensor]], other: tuple[float, list[Tenso
 @contextmanager
 def _always_padded() -> Iterator[None]:
     """Without the kernel for flat tensors."""
-    types, attention_backends.VARLEN_TYPES = attention_backends.VARLEN_TYPES, ()
+    types, flat_attention.VARLEN_TYPES = flat_attention.VARLEN_TYPES, ()
     try:
         yield
     finally:
-        attention_backends.VARLEN_TYPES = types
+        flat_attention.VARLEN_TYPES = types
 
 
 def search(
@@ -118,7 +119,7 @@ def search(
         beam: hypotheses kept per sentence.
     """
     forget(device)
-    torch.backends.cuda.matmul.allow_tf32 = False
+    configure_gpus(tf32=False)
     config = _config("experiment=table3/base", f"scale={scale}", *words)
     architecture = architecture_of(config.model)
     assert isinstance(architecture, Architecture)

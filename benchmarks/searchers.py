@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from aiayn.models.architecture import Architecture
+from aiayn.models.construction import create_transformer
 from aiayn.models.transformer import Transformer
 from token_batches import BOS, EOS, PAD, random_sentences
 
@@ -30,7 +31,7 @@ def endless_model(architecture: Architecture, *, vocabulary_size: int) -> Transf
     logit is a tenth of -d_model.
     """
     torch.manual_seed(1)
-    model = Transformer(**vars(architecture), vocabulary_size=vocabulary_size).eval().requires_grad_(False)
+    model = create_transformer(architecture, rows=vocabulary_size).eval().requires_grad_(False)
     norms = [module for module in model.decoder.modules() if isinstance(module, torch.nn.LayerNorm)]
     norms[-1].bias.fill_(0.1)
     model.embedding.weight[EOS] = -1.0
@@ -42,7 +43,7 @@ def aiayn(
 ) -> Callable[[int], float]:
     """Our own search, as `aiayn translate` calls it: matrices are packed once. Its work is counted in sentences."""
     from aiayn.config.schema import BeamSearchConfig, EosWithin, LengthPenalty
-    from aiayn.models.matmul import packed
+    from aiayn.models.kernels.matmul import packed
     from aiayn.system import allocator
     from aiayn.training.scoring import search_all
 

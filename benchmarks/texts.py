@@ -18,7 +18,7 @@ from aiayn.data.batches.batching import TrainingStream
 from aiayn.data.batches.collation import TranslationBatch
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.models.cost import ModelCost
-from aiayn.models.matmul import ROWS_MULTIPLE
+from aiayn.models.kernels.matmul import ROWS_MULTIPLE
 from token_batches import BOS, write_batches
 
 FILES = {

@@ -11,8 +11,8 @@ from torch import Tensor
 from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.flat_tokens import FlatTokens, Layout
-from aiayn.models.matmul import ROWS_MULTIPLE
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.kernels.matmul import ROWS_MULTIPLE
+from aiayn.models.kernels.padded_view import PaddedView
 
 PAD, BOS, EOS = 0, 1, 2
 """As `aiayn.data.tokenizer` has them."""

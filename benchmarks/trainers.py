@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.data.batches.collation import TranslationBatch
-from aiayn.models import matmul
+from aiayn.models.kernels import matmul
 from token_batches import PAD, PaddedBatch, read_batches, read_padded, trainer
 
 GEMM_SIZE = 2048

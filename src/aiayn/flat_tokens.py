@@ -1,4 +1,4 @@
-"""Token ids without padding: sentences end to end, as the loader hands them to a model."""
+"""Token ids without padding: sentences end to end; `models.transformer` has a picture."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self

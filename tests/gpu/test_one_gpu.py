@@ -18,8 +18,9 @@ from torch.profiler import ProfilerActivity, profile
 
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models import attention_backends
+from aiayn.models.kernels import flat_attention
 from aiayn.models.transformer import Transformer
+from aiayn.system.gpu import configure_gpus
 
 # Libraries may warn on a GPU of what no CPU has shown.
 pytestmark = pytest.mark.filterwarnings("default")
@@ -66,13 +67,13 @@ def test_bf16_without_padding_agrees_with_padded_attention(
 ) -> None:
     """On the CPU, by a plain form of the kernel that only GPUs have."""
     if device == "cpu":
-        monkeypatch.setattr(attention_backends, "varlen_attention", reference_varlen)
-        monkeypatch.setattr(attention_backends, "VARLEN_DEVICE", "cpu")
+        monkeypatch.setattr(flat_attention, "varlen_attention", reference_varlen)
+        monkeypatch.setattr(flat_attention, "VARLEN_DEVICE", "cpu")
     model = model_of(**changes).eval().to(device)
     own = [filled(each, count).to(device) for each, count in zip(batch("cpu"), fillers, strict=True)]
     with torch.autocast(device, dtype=torch.bfloat16):
         found = states_and_gradients(model, *own)
-        monkeypatch.setattr(attention_backends, "VARLEN_TYPES", ())
+        monkeypatch.setattr(flat_attention, "VARLEN_TYPES", ())
         expected = states_and_gradients(model, *batch(device))
     states, gradients = (
         [torch.cat([each.double().flatten() for each in side]) for side in (found[part], expected[part])]
@@ -91,6 +92,7 @@ def test_attention_takes_the_intended_kernel(
     device: str, positions: str, is_half: bool, attention_dropout: float, is_flat: bool
 ) -> None:
     model = model_of(attention_dropout=attention_dropout, positions=positions).to(device)
+    configure_gpus(tf32=False)
     autocast = torch.autocast(device, dtype=torch.bfloat16, enabled=is_half)
     with profile(activities=[ProfilerActivity.CPU]) as profiled, autocast:
         loss_and_gradients(model, *batch(device))

@@ -16,7 +16,7 @@ IDEAS = """
 import os
 import sys
 import torch
-from aiayn.models.attention_functions import AttentionFunction
+from aiayn.models.attention import AttentionFunction
 
 class Exit(AttentionFunction):
     def __init__(self, *, num_heads, d_k):

@@ -16,7 +16,7 @@ from aiayn.runs.record import Status, read_record
 IDEAS = """
 import torch
 from torch import Tensor, nn
-from aiayn.models.attention_functions import AttentionFunction
+from aiayn.models.attention import AttentionFunction
 from aiayn.models.positions import PositionalEncoding
 from aiayn.models.transformer import Transformer
 
@@ -201,7 +201,7 @@ def test_an_edited_file_makes_another_run(aiayn: Call, say: Say, folder: Path, m
     ("verb", "words", "complaint"),
     [
         pytest.param("train", ["model.attention=my_ideas:Nobody"], "my_ideas has no Nobody", marks=pytest.mark.long),
-        ("check", ["model.attention=my_ideas:Ramp"], "must be a subclass of aiayn.models.attention_functions."),
+        ("check", ["model.attention=my_ideas:Ramp"], "must be a subclass of aiayn.models.attention."),
         ("check", ["model.attention=my_ideas:Abstract"], "does not define scores"),
         ("check", ["model.attention=my_ideas:Raising"], "its constructor raised IndexError: no head"),
         ("check", ["model.attention=my_ideas:Cosine", "+model.attention_arguments.heat=1"], "got an unexpected keyw"),

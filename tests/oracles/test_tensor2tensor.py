@@ -32,7 +32,7 @@ from aiayn.builders.training import build_module
 from aiayn.config.schema import TrainConfig
 from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, Sentences
-from aiayn.models.dropout import Dropout
+from aiayn.models.kernels.dropout import Dropout
 from aiayn.models.transformer import Transformer
 from aiayn.training.module import TranslationModule
 from aiayn.training.schedule import learning_rate

@@ -215,7 +215,7 @@ import time
 from pathlib import Path
 
 import torch
-from aiayn.models.attention_functions import AttentionFunction
+from aiayn.models.attention import AttentionFunction
 
 class Slow(AttentionFunction):
     def __init__(self, *, num_heads: int, d_k: int) -> None:
@@ -331,7 +331,7 @@ def test_a_row_that_fails_by_itself_is_not_tried_again(start: Start, tmp_path: P
 FAILING = """
 import os, time
 import torch
-from aiayn.models.attention_functions import AttentionFunction
+from aiayn.models.attention import AttentionFunction
 
 class Failing(AttentionFunction):
     def __init__(self, *, num_heads: int, d_k: int) -> None:

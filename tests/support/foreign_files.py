@@ -10,6 +10,8 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from aiayn.models.architecture import Architecture
+from aiayn.models.construction import create_transformer
 from aiayn.models.transformer import Transformer
 
 WORDS = [f"w{number}" if number % 2 else f"p{number}@@" for number in range(12)]
@@ -42,6 +44,7 @@ SIZES: Mapping[str, Any] = {
     "d_v": 4,
     "dropout": 0.1,
     "max_positions": 64,
+    "norm": "post",
     "projection_bias": True,
     "layer_norm_epsilon": 1e-5,
 }
@@ -50,7 +53,7 @@ SIZES: Mapping[str, Any] = {
 def random_model(vocabulary_size: int, **settings: Any) -> Transformer:
     """A model whose every parameter is drawn."""
     torch.manual_seed(3)
-    model = Transformer(vocabulary_size=vocabulary_size, **{**SIZES, **settings}).eval()
+    model = create_transformer(Architecture(**{**SIZES, **settings}), rows=vocabulary_size).eval()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
     return model

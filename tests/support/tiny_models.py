@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from aiayn.flat_tokens import FlatTokens, Layout
 from aiayn.models.architecture import Architecture
+from aiayn.models.construction import create_transformer
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.loss import output_losses
@@ -21,7 +22,7 @@ def architecture(**changes: Any) -> Architecture:
 
 def build(**changes: Any) -> Transformer:
     """The tiny Transformer with some settings changed, and random biases and gains, so that mistakes in them show."""
-    model = Transformer(**vars(architecture(**changes)), vocabulary_size=23)
+    model = create_transformer(architecture(**changes), rows=23)
     for parameter in model.parameters():
         if parameter.dim() == 1:
             nn.init.normal_(parameter, mean=float(parameter.detach().mean()), std=0.3)

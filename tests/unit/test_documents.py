@@ -4,6 +4,8 @@ import re
 import shlex
 import textwrap
 from collections.abc import Iterator
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,13 @@ def test_named_files_exist(document: Path) -> None:
     for code in re.findall(r"`([^`\n]+)`", text):
         for path in re.findall(r"(?<![\w/<.])[a-z_]+/[\w./*-]+\.(?:py|yaml|md|sh|js|html)\b", code):
             assert path in EXAMPLES or any(list(place.glob(path)) for place in PLACES), path
+
+
+def test_the_paper_is_found_in_the_code() -> None:
+    named = re.findall(r"`([\w/]+)\.py:([\w.]+)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    for file, name in named:
+        attrgetter(name)(import_module(f"aiayn.{file.replace('/', '.')}"))
 
 
 def commands(document: Path) -> Iterator[list[str]]:

@@ -10,7 +10,7 @@ from aiayn.inference.opened_runs import open_all
 from aiayn.inference.pair_scoring import PairScore, PairScorer
 from aiayn.inference.sentence_attention import AttentionReader, Line
 from aiayn.inference.translation import Translator
-from aiayn.models.matmul import packed
+from aiayn.models.kernels.matmul import packed
 from aiayn.models.transformer import Transformer
 from aiayn.runs.attention_maps import AttendedSentence
 from aiayn.runs.directory import RunDirectory

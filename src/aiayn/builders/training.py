@@ -17,7 +17,7 @@ from aiayn.config.third_parties import trial_reason
 from aiayn.data.batches.batching import EvaluationStream, TrainingStream
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.vocabulary import start_id
-from aiayn.models.matmul import ROWS_MULTIPLE
+from aiayn.models.kernels.matmul import ROWS_MULTIPLE
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import checkout

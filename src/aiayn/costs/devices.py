@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 
 from aiayn.config.schema import HardwareConfig
 from aiayn.config.store import conf_directory
-from aiayn.models.matmul import linear
+from aiayn.models.kernels.matmul import linear
 from aiayn.paper.recipe import load_recipe
 from aiayn.runs.cost import Basis, Devices
 from aiayn.runs.hardware import processor

@@ -17,7 +17,7 @@ from aiayn.decoding.step import Hypothesis
 from aiayn.inference.n_best import check_n_best, n_best_line
 from aiayn.inference.opened_runs import OpenedRuns, open_all, usable_device
 from aiayn.inference.text_stream import input_lines, progress_bar, window_size, windows, write_lines
-from aiayn.models.matmul import packed
+from aiayn.models.kernels.matmul import packed
 from aiayn.training.scoring import AnyModel, search_all
 
 logger = logging.getLogger("aiayn")

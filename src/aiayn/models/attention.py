@@ -1,16 +1,68 @@
-"""Attention (section 3.2): equation 1, and multi-head attention.
+"""Scaled dot-product attention (section 3.2.1): `attention` is equation 1, `allowed_keys` the masks of section 3.2.3.
 
-`attention` states equation 1; training calls it only if scores are not dot products. Faster code gives the same result
-otherwise: `attention_context` and `attention_backends` in training, `decoder_state` and `attend_few` in a search.
+A model computes `attention`, or a form of it in `kernels` that is faster and, but for rounding, equal:
+
+| form | used for | equal because |
+|---|---|---|
+| `fused_attention.fused_attention` | dot products | the softmax is summed block by block: no scores are stored |
+| `fused_attention.local_attention` | a dot product's neighbourhood | weights of other keys are exactly 0 |
+| `flat_attention.flat_attention` | dot products on GPUs, in half precision | pads, whose weights are 0, are left out |
+| `decoder_state.attend_few` | a step of a search | a bias of -inf hides a key as a mask does |
+
+`SentenceContext.attend` chooses in training, where scores that are no dot products take `attention` itself;
+`PastContext` and `SourceContext` of `decoder_state` attend in a search.
 """
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple, Protocol, final
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.attention_functions import AttentionFunction, scores_of
-from aiayn.models.initialization import projection
-from aiayn.models.keys_values import Context, KeysValues
+
+class AttentionFunction(nn.Module, ABC):
+    """The scores of keys for queries, for all heads at once: `DotProduct`, or any other in a class of its own.
+
+    A user's class is named as `model.attention=my_module:MyAttention`; `variants.attention` has the named ones.
+    """
+
+    @abstractmethod
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Scores `[..., num_heads, queries, keys]`.
+
+        `query` is `[..., num_heads, queries, d_k]`, `keys` is `[..., num_heads, keys, d_k]`.
+        """
+
+
+class DotProduct(AttentionFunction):
+    """scale * f(Q) K^T. In equation 1 the scale is 1 / sqrt(d_k), and f(Q) is Q; a subclass may define another f.
+
+    The forms of `attention` in `kernels` compute the product by themselves, so `scores` cannot be overridden.
+    """
+
+    def __init__(self, *, scale: float) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.scores is not DotProduct.scores:
+            raise TypeError(f"{cls.__qualname__}.scores: of a DotProduct they follow from scale and transform")
+
+    def transform(self, query: Tensor) -> Tensor:
+        """f(Q), of the same shape `[..., num_heads, queries, d_k]`."""
+        return query
+
+    @final
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        """Scores `[..., num_heads, queries, keys]`; see `AttentionFunction.scores`."""
+        return torch.matmul(self.transform(query) * self.scale, keys.transpose(-1, -2))
+
+
+def scaled_dot_product(*, num_heads: int, d_k: int) -> DotProduct:  # noqa: ARG001
+    """Q K^T / sqrt(d_k), the scores of equation 1."""
+    return DotProduct(scale=d_k**-0.5)
 
 
 def attention(
@@ -22,67 +74,65 @@ def attention(
     d_v]`. `allowed`, bool `[..., queries, keys]`, is True where a query may attend to a key; None: everywhere.
     `dropout` is the probability that a weight is set to zero.
     """
-    scores = scores_of(function, query, keys)
+    scores = checked_scores(function, query, keys)
     if allowed is not None:
-        scores = scores.masked_fill(~allowed, -torch.inf)  # section 3.2.3; `allowed` is of `allowed_keys`
+        scores = scores.masked_fill(~allowed, -torch.inf)
     return torch.matmul(F.dropout(torch.softmax(scores, dim=-1), dropout), values)
 
 
-class MultiHeadAttention(nn.Module):
-    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V) (3.2.2).
+def checked_scores(function: AttentionFunction, query: Tensor, keys: Tensor) -> Tensor:
+    """`function.scores(query, keys)`, `[..., num_heads, queries, keys]`; TypeError if it is anything else."""
+    scores: object = function.scores(query, keys)  # of a user's class it may be anything
+    expected = [*query.shape[-3:-1], keys.shape[-2]]
+    if isinstance(scores, Tensor) and [*scores.shape[-3:]] == expected:
+        return scores
+    found = f"a tensor {[*scores.shape]}" if isinstance(scores, Tensor) else type(scores).__name__
+    name = f"{type(function).__module__}:{type(function).__qualname__}"
+    raise TypeError(f"{name}.scores returned {found} instead of a tensor [..., {', '.join(map(str, expected))}]")
 
-    One matrix holds the W_i^Q, W_i^K and W_i^V of all heads in self-attention; in cross-attention one holds the W_i^Q,
-    one the W_i^K and W_i^V. There, `keys_values` computes keys and values once, from the encoder's output.
+
+def allowed_keys(
+    queries: int,
+    keys: int,
+    is_token: Tensor | None,
+    *,
+    is_causal: bool,
+    reach: int | None = None,
+    device: torch.device,
+) -> Tensor | None:
+    """The mask of `attention` for sentences with `is_token`, bool `[batch, keys]`, False at pads; None: without pads.
+
+    With `is_causal`, a query sees only keys at its own and earlier positions (section 3.2.3); `reach` is the largest
+    distance of a key that it sees (section 4), None: any. The result broadcasts to `[batch, num_heads, queries, keys]`;
+    None: all may be seen.
     """
+    distance = torch.arange(keys, device=device) - torch.arange(queries, device=device)[:, None]
+    allowed = None if reach is None else distance.abs() <= reach
+    if is_causal:  # hides pads, too, which follow a sentence's tokens
+        return distance <= 0 if allowed is None else allowed & (distance <= 0)
+    if is_token is None:
+        return allowed
+    return is_token[:, None, None] if allowed is None else allowed & is_token[:, None, None]
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        num_heads: int,
-        d_k: int,
-        d_v: int,
-        function: AttentionFunction,
-        is_self: bool,
-        bias: bool = False,
-        dropout: float = 0.0,
-        rotary: nn.Module | None = None,
-    ) -> None:
-        super().__init__()
-        self.num_heads, self.d_k, self.dropout = num_heads, d_k, dropout
-        self.function, self.rotary = function, rotary
-        self.key_width, self.value_width = num_heads * d_k, num_heads * d_v
-        joint = self.key_width + self.value_width
-        self.query_key_value = projection(d_model, self.key_width + joint, bias=bias) if is_self else None  # Q, K, V
-        self.query = None if is_self else projection(d_model, self.key_width, bias=bias)  # W_i^Q of all heads
-        self.key_value = None if is_self else projection(d_model, joint, bias=bias)  # W_i^K and W_i^V
-        self.output = projection(self.value_width, d_model, bias=bias)  # W^O
 
-    def forward(self, states: Tensor, context: Context, memory: KeysValues | None = None) -> Tensor:
-        """Let states `[..., d_model]` attend to `memory`, or to themselves if None; the result has the same shape."""
-        query, keys_values = self.heads(states, context, memory)
-        heads = context.attend(self.function, query, keys_values, dropout=self.dropout if self.training else 0.0)
-        result: Tensor = self.output(heads.flatten(-2))  # Concat(head_1, ..., head_h) W^O
-        return result
+class KeysValues(NamedTuple):
+    """Keys `[..., num_heads, d_k]` and values `[..., num_heads, d_v]` of positions that are attended to."""
 
-    def heads(self, states: Tensor, context: Context, memory: KeysValues | None = None) -> tuple[Tensor, KeysValues]:
-        """Q W_i^Q of states `[..., d_model]`, with `memory` if given, else with their K W_i^K and V W_i^V."""
-        if memory is not None:
-            assert self.query is not None, "self-attention has no memory"
-            return torch.unflatten(self.query(states), -1, (self.num_heads, self.d_k)), memory
-        assert self.query_key_value is not None, "cross-attention needs the memory's keys and values"
-        widths = [self.key_width, self.key_width, self.value_width]
-        query, keys, values = self.query_key_value(states).split(widths, dim=-1)
-        query, own = torch.unflatten(query, -1, (self.num_heads, self.d_k)), self._by_head(keys, values)
-        if self.rotary is not None:
-            query = self.rotary(query, context.positions)
-            own = own._replace(keys=self.rotary(own.keys, context.positions))
-        return query, own
+    keys: Tensor
+    values: Tensor
 
-    def keys_values(self, states: Tensor) -> KeysValues:
-        """K W_i^K and V W_i^V of the encoder's output `[..., d_model]`."""
-        assert self.key_value is not None, "self-attention has no memory"
-        return self._by_head(*self.key_value(states).split([self.key_width, self.value_width], dim=-1))
 
-    def _by_head(self, keys: Tensor, values: Tensor) -> KeysValues:
-        return KeysValues(*(torch.unflatten(each, -1, (self.num_heads, -1)) for each in (keys, values)))
+class Context(Protocol):
+    """Knows which keys each query may attend to, and computes `attention` to them."""
+
+    @property
+    def positions(self) -> Tensor:
+        """The queries' positions in their sentences, int64 that broadcast to `[...]`."""
+        ...
+
+    def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:
+        """Equation 1 for queries `[..., num_heads, d_k]`: `[..., num_heads, d_v]`; `dropout` is on the weights.
+
+        The context defines the layout of `memory`; that of a search stores new keys and values, too.
+        """
+        ...

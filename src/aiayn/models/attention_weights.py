@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.attention import MultiHeadAttention
-from aiayn.models.attention_context import SentenceContext
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.kernels.padded_view import PaddedView
+from aiayn.models.kernels.sentence_context import SentenceContext
+from aiayn.models.multi_head_attention import CrossAttention, SelfAttention
 from aiayn.models.transformer import Transformer
 
 
@@ -48,13 +48,13 @@ def attention_scores(model: Transformer, source: FlatTokens, target_input: FlatT
     found: dict[nn.Module, Tensor] = {}
 
     def watch(attention: nn.Module, arguments: tuple[Any, ...], _: Tensor) -> None:
-        assert isinstance(attention, MultiHeadAttention)
-        states, context, *memory = arguments
+        assert isinstance(attention, SelfAttention | CrossAttention)
+        context = arguments[1]
         assert isinstance(context, SentenceContext)
-        query, seen = attention.heads(states, context, *memory)
+        query, seen = attention.heads(*arguments)
         found[attention] = context.scores(attention.function, query, seen)
 
-    attentions = [each for each in model.modules() if isinstance(each, MultiHeadAttention)]
+    attentions = [each for each in model.modules() if isinstance(each, SelfAttention | CrossAttention)]
     hooks = [each.register_forward_hook(watch) for each in attentions]
     try:
         model.decode(target_input, model.encode(source))

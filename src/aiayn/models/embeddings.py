@@ -1,6 +1,7 @@
 """Embeddings and softmax (section 3.4)."""
 
 import math
+from typing import NamedTuple
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -9,7 +10,7 @@ from aiayn.models.initialization import table
 
 
 class TokenEmbedding(nn.Module):
-    """Embedding matrix `[vocabulary_size, d_model]`; `Transformer.output_weight` shares it by default."""
+    """Embedding matrix `[vocabulary_size, d_model]`; the output layer shares it."""
 
     def __init__(self, *, vocabulary_size: int, d_model: int, is_scaled: bool = True) -> None:
         super().__init__()
@@ -19,3 +20,19 @@ class TokenEmbedding(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Look up ids int64 `[...]`, scaled by sqrt(d_model) if so constructed: `[..., d_model]`."""
         return F.embedding(tokens, self.weight) * self.scale
+
+
+class Embeddings(NamedTuple):
+    """What source, target and output layer multiply by. Section 3.4 has one matrix for all three, `source`."""
+
+    source: TokenEmbedding
+    target: TokenEmbedding | None = None
+    """None: `source`."""
+    output: TokenEmbedding | None = None
+    """None: `source`."""
+    output_bias: nn.Parameter | None = None
+    """Added to the logits, `[vocabulary_size]`."""
+    target_space: nn.Parameter | None = None
+    """Added to source embeddings, `[d_model]`."""
+    decoder_start: str = "bos"
+    """The decoder's first input: the embedding of bos, eos or pad, or zeros."""

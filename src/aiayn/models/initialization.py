@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from aiayn.models.matmul import Projection
+from aiayn.models.kernels.matmul import Projection
 
 
 def projection(in_features: int, out_features: int, *, bias: bool) -> nn.Linear:

@@ -1,35 +1,51 @@
 """The layers of encoder and decoder (section 3.1), their residual connections and feed-forward networks."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.attention import MultiHeadAttention
-from aiayn.models.dropout import Dropout
+from aiayn.models.attention import Context, KeysValues
 from aiayn.models.initialization import projection
-from aiayn.models.keys_values import Context, KeysValues
+from aiayn.models.kernels.dropout import Dropout
+from aiayn.models.multi_head_attention import CrossAttention, SelfAttention
+
+LAYER_NORM = partial(nn.LayerNorm, eps=1e-6)
+"""With the epsilon of the authors' code; the paper states none."""
 
 
 class Residual(nn.Module):
-    """LayerNorm(x + Dropout(Sublayer(x))), as in the paper (sections 3.1 and 5.4).
+    """LayerNorm(x + Dropout(Sublayer(x))), as in the paper (sections 3.1 and 5.4); `normalize` makes the LayerNorm.
 
     `is_pre` gives x + Dropout(Sublayer(LayerNorm(x))), as in the authors' later code, where the stack needs one more
     normalisation at its end. With `adds=False`, x is left out of the sum.
     """
 
-    def __init__(self, norm: nn.Module, *, dropout: float, is_pre: bool = False, adds: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        dropout: float,
+        normalize: Callable[[int], nn.Module] = LAYER_NORM,
+        is_pre: bool = False,
+        adds: bool = True,
+    ) -> None:
         super().__init__()
-        self.norm = norm
-        self.dropout = Dropout(dropout)
+        self.norm = normalize(d_model)
+        self.dropout = Dropout(dropout, is_summand=True)
         self.is_pre, self.adds = is_pre, adds
 
     def forward(self, states: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Apply a sub-layer to states `[..., d_model]`, to the same shape."""
-        output = sublayer(self.norm(states) if self.is_pre else states)
-        total = self.dropout.add(states, output) if self.adds else self.dropout(output)  # x + Dropout(Sublayer(x))
-        return total if self.is_pre else self.norm(total)
+        x = states if self.adds else 0.0
+        total: Tensor
+        if self.is_pre:
+            total = x + self.dropout(sublayer(self.norm(states)))
+        else:
+            total = self.norm(x + self.dropout(sublayer(states)))
+        return total
 
 
 class FeedForward(nn.Module):
@@ -59,7 +75,7 @@ class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network; `residual()` creates the residual connection of a sub-layer."""
 
     def __init__(
-        self, self_attention: MultiHeadAttention, feed_forward: FeedForward, residual: Callable[[], Residual]
+        self, self_attention: SelfAttention, feed_forward: FeedForward, residual: Callable[[], Residual]
     ) -> None:
         super().__init__()
         self.self_attention, self.feed_forward = self_attention, feed_forward
@@ -76,8 +92,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(
         self,
-        self_attention: MultiHeadAttention,
-        cross_attention: MultiHeadAttention,
+        self_attention: SelfAttention,
+        cross_attention: CrossAttention,
         feed_forward: FeedForward,
         residual: Callable[[], Residual],
     ) -> None:

@@ -1,23 +1,41 @@
-"""The Transformer (section 3)."""
+"""The Transformer (section 3): embeddings and positions, the stacks of encoder and decoder, the output layer.
 
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias, cast
+A batch has no pads: its sentences lie end to end, as *flat tokens*. Here are two sentences, "A B C" and "D E", and a
+filler, which belongs to no sentence and makes the number of tokens a convenient one:
 
-import torch
+    FlatTokens.ids      A  B  C  D  E  .      [tokens]
+    Layout.positions    0  1  2  0  1  0      [tokens]
+    Layout.offsets      0        3     5  6   [sentences + 2]
+
+All but attention maps each token by itself, `[tokens, d_model]` to `[tokens, d_model]`. Attention has a *context*,
+which knows the sentences, and so the keys that each query may attend to (x):
+
+    self-attention     A  B  C  D  E        in the decoder     A  B  C  D  E
+                  A    x  x  x                             A   x
+                  B    x  x  x                             B   x  x
+                  C    x  x  x                             C   x  x  x
+                  D             x  x                       D            x
+                  E             x  x                       E            x  x
+
+Code that needs whole sentences pads them, to `[sentences, longest, ...]`, by `kernels.padded_view.PaddedView`.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeAlias, cast
+
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.attention import MultiHeadAttention
-from aiayn.models.attention_context import SentenceContext
-from aiayn.models.decoder_state import DecoderState
-from aiayn.models.dropout import Dropout
-from aiayn.models.embeddings import TokenEmbedding
-from aiayn.models.initialization import target_space
+from aiayn.models.embeddings import Embeddings, TokenEmbedding
+from aiayn.models.kernels.decoder_state import DecoderState
+from aiayn.models.kernels.dropout import Dropout
+from aiayn.models.kernels.padded_view import PaddedView
+from aiayn.models.kernels.sentence_context import SentenceContext
 from aiayn.models.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.multi_head_attention import CrossAttention, SelfAttention
+from aiayn.models.positions import PositionalEncoding, SinusoidalPositions
 from aiayn.models.translation_model import TranslationModel
-from aiayn.models.variants.attention import attention_function
-from aiayn.models.variants.positions import RotaryPositions, positional_encoding
 
 Memory: TypeAlias = tuple[Tensor, PaddedView]
 """The encoder's output `[source_tokens, d_model]`, and the places of its sentences."""
@@ -26,8 +44,10 @@ Memory: TypeAlias = tuple[Tensor, PaddedView]
 class Transformer(TranslationModel[DecoderState]):
     """Encoder and decoder. Training calls `states`, a search `begin` and `step`: methods of `TranslationModel`.
 
-    The arguments are the fields of `config.model_schema.TransformerConfig`, explained there; defaults are the paper's.
-    UserError if sinusoids are requested with an odd d_model.
+    The defaults are the paper's parts; `construction.create_transformer` passes others. Sub-layers are made by calls
+    with their sizes, `end_norm(d_model)` makes a normalisation at the end of each stack, and `reach` is the largest
+    distance of a position that self-attention sees, for dot products; None: any. UserError if sinusoids are requested
+    with an odd d_model.
     """
 
     def __init__(
@@ -42,71 +62,35 @@ class Transformer(TranslationModel[DecoderState]):
         d_v: int,
         dropout: float,
         max_positions: int,
-        attention: str = "scaled_dot",
-        neighbourhood: int | None = None,
-        positions: str = "sinusoidal",
-        norm: str = "post",
-        normalization: str = "layer",
-        residual: bool = True,
-        attention_dropout: float = 0.0,
-        activation: str = "relu",
-        activation_dropout: float = 0.0,
-        tied_embeddings: bool = True,
-        output_bias: bool = False,
-        decoder_start: str = "bos",
-        position_offset: int = 0,
-        target_space_embedding: bool = False,
-        projection_bias: bool = False,
-        layer_norm_epsilon: float = 1e-6,
-        attention_arguments: Mapping[str, Any] | None = None,
-        positions_arguments: Mapping[str, Any] | None = None,
+        embeddings: Embeddings | None = None,
+        positions: PositionalEncoding | None = None,
+        self_attention: Callable[..., SelfAttention] = SelfAttention,
+        cross_attention: Callable[..., CrossAttention] = CrossAttention,
+        feed_forward: Callable[..., FeedForward] = FeedForward,
+        residual: Callable[..., Residual] = Residual,
+        end_norm: Callable[[int], nn.Module] = nn.Identity,
+        reach: int | None = None,
     ) -> None:
         super().__init__()
-
-        def attention_layer(*, is_self: bool) -> MultiHeadAttention:
-            return MultiHeadAttention(
-                d_model=d_model,
-                num_heads=num_heads,
-                d_k=d_k,
-                d_v=d_v,
-                function=attention_function(attention, num_heads=num_heads, d_k=d_k, arguments=attention_arguments),
-                is_self=is_self,
-                bias=projection_bias,
-                dropout=attention_dropout,
-                rotary=RotaryPositions(d_k) if is_self and positions == "rotary" else None,
-            )
-
-        def feed_forward() -> FeedForward:
-            return FeedForward(d_model=d_model, d_ff=d_ff, activation=activation, dropout=activation_dropout)
-
-        def normalize() -> nn.Module:
-            return (nn.LayerNorm if normalization == "layer" else nn.RMSNorm)(d_model, eps=layer_norm_epsilon)
-
-        def connection() -> Residual:
-            return Residual(normalize(), dropout=dropout, is_pre=norm == "pre", adds=residual)
-
-        self.embedding = TokenEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
-        self.untied_target_embedding, self.untied_output = (
-            None if tied_embeddings else TokenEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
-            for _ in range(2)
-        )
-        self.output_bias = nn.Parameter(torch.zeros(vocabulary_size)) if output_bias else None
-        self.target_space = target_space(d_model) if target_space_embedding else None
-        self.positions = positional_encoding(
-            positions, positions_arguments, max_positions=max_positions, d_model=d_model, offset=position_offset
-        )
-        self.starts_with_zeros = decoder_start == "zeros"
-        self.target_start = "bos" if self.starts_with_zeros else decoder_start
-        self.reach = neighbourhood // 2 if neighbourhood and attention == "restricted" else None
+        given = embeddings or Embeddings(TokenEmbedding(vocabulary_size=vocabulary_size, d_model=d_model))
+        self.embedding, self.untied_target_embedding, self.untied_output = given.source, given.target, given.output
+        self.output_bias, self.target_space = given.output_bias, given.target_space
+        self.starts_with_zeros = given.decoder_start == "zeros"
+        self.target_start = "bos" if self.starts_with_zeros else given.decoder_start
+        self.positions = positions or SinusoidalPositions(max_positions=max_positions, d_model=d_model)
+        self.reach = reach
         self.dropout = Dropout(dropout)
+        heads = {"d_model": d_model, "num_heads": num_heads, "d_k": d_k, "d_v": d_v}
+        width = {"d_model": d_model, "d_ff": d_ff}
+        connection = partial(residual, d_model=d_model, dropout=dropout)
         self.encoder = nn.ModuleList(
-            EncoderLayer(attention_layer(is_self=True), feed_forward(), connection) for _ in range(num_layers)
+            EncoderLayer(self_attention(**heads), feed_forward(**width), connection) for _ in range(num_layers)
         )
         self.decoder = nn.ModuleList(
-            DecoderLayer(attention_layer(is_self=True), attention_layer(is_self=False), feed_forward(), connection)
+            DecoderLayer(self_attention(**heads), cross_attention(**heads), feed_forward(**width), connection)
             for _ in range(num_layers)
         )
-        self.encoder_norm, self.decoder_norm = (normalize() if norm == "pre" else nn.Identity() for _ in range(2))
+        self.encoder_norm, self.decoder_norm = end_norm(d_model), end_norm(d_model)
 
     @property
     def output_weight(self) -> Tensor:
@@ -122,7 +106,8 @@ class Transformer(TranslationModel[DecoderState]):
         """Run the encoder."""
         view = PaddedView(source.layout)
         own = SentenceContext(view, view, reach=self.reach)
-        states = self._embed(source.ids, source.layout.positions, longest=source.layout.longest)
+        layout = source.layout
+        states = self._placed(self.source_embeddings(source.ids), layout.positions, longest=layout.longest)
         for layer in self.encoder:
             states = layer(states, own)
         return self.encoder_norm(states), view
@@ -134,7 +119,8 @@ class Transformer(TranslationModel[DecoderState]):
         own = SentenceContext(view, view, is_causal=True, reach=self.reach)
         source = SentenceContext(view, source_view)
         layout = target_input.layout
-        states = self._embed(target_input.ids, layout.positions, longest=layout.longest, is_target=True)
+        embedded = self.target_embeddings(target_input.ids, layout.positions)
+        states = self._placed(embedded, layout.positions, longest=layout.longest)
         for layer in self._decoder_layers():
             states = layer(states, own, source, layer.cross_attention.keys_values(encoded))
         return cast("Tensor", self.decoder_norm(states))
@@ -149,19 +135,23 @@ class Transformer(TranslationModel[DecoderState]):
         """See `TranslationModel.next_states`."""
         past, source = state.advance(tokens.shape[1])
         positions = past[0].positions
-        states = self._embed(tokens, positions, longest=state.longest, is_target=True)
+        states = self._placed(self.target_embeddings(tokens, positions), positions, longest=state.longest)
         for layer, own, memory in zip(self._decoder_layers(), past, state.memory, strict=True):
             states = layer(states, own, source, memory)
         return cast("Tensor", self.decoder_norm(states))
 
-    def _embed(self, tokens: Tensor, positions: Tensor, *, longest: int, is_target: bool = False) -> Tensor:
-        """Embed ids `[...]`, add positions and apply dropout (sections 3.4, 3.5 and 5.4): `[..., d_model]`."""
-        untied = self.untied_target_embedding if is_target else None
-        embedded: Tensor = (untied or self.embedding)(tokens)
-        if is_target and self.starts_with_zeros:
-            embedded = embedded.masked_fill((positions == 0).unsqueeze(-1), 0.0)
-        if not is_target and self.target_space is not None:
-            embedded = embedded + self.target_space
+    def source_embeddings(self, tokens: Tensor) -> Tensor:
+        """Embed ids of sources `[...]` (section 3.4): `[..., d_model]`."""
+        embedded: Tensor = self.embedding(tokens)
+        return embedded if self.target_space is None else embedded + self.target_space
+
+    def target_embeddings(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        """Embed ids of targets `[...]` (section 3.4): `[..., d_model]`."""
+        embedded: Tensor = (self.untied_target_embedding or self.embedding)(tokens)
+        return embedded.masked_fill((positions == 0).unsqueeze(-1), 0.0) if self.starts_with_zeros else embedded
+
+    def _placed(self, embedded: Tensor, positions: Tensor, *, longest: int) -> Tensor:
+        """Add positions and apply dropout to the sums (sections 3.5 and 5.4)."""
         return cast("Tensor", self.dropout(self.positions(embedded, positions, longest=longest)))
 
     def _decoder_layers(self) -> Iterator[DecoderLayer]:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.log_sum_exp import log_sum_exp
-from aiayn.models.matmul import linear
+from aiayn.models.kernels.log_sum_exp import log_sum_exp
+from aiayn.models.kernels.matmul import linear
 
 State = TypeVar("State")
 """See `decoding.step.DecodingState`."""

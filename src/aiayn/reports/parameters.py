@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import torch
 
-from aiayn.models.transformer import Transformer
+from aiayn.models.architecture import Architecture
+from aiayn.models.construction import create_transformer
 from aiayn.models.translation_model import count_parameters
 from aiayn.paper.tables import Row, load_table3
 from aiayn.reports.content import Content
@@ -88,10 +89,9 @@ def count(row: Row, *, vocabulary_size: int, projection_bias: bool) -> int:
     """The parameters of a row's model; no weight is allocated."""
     settings = row.settings(load_table3()).items()
     model: dict[str, Any] = {key.removeprefix("model."): value for key, value in settings if key.startswith("model.")}
+    model |= {"max_positions": 1024, "norm": "post", "layer_norm_epsilon": 1e-6, "projection_bias": projection_bias}
     with torch.device("meta"):
-        return count_parameters(
-            Transformer(vocabulary_size=vocabulary_size, max_positions=1024, projection_bias=projection_bias, **model)
-        )
+        return count_parameters(create_transformer(Architecture(**model), rows=vocabulary_size))
 
 
 def _cell(row: Row, parameters: int) -> str:

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-from aiayn.models.matmul import add_product, linear
+from aiayn.models.kernels.matmul import add_product, linear
 
 CHUNK_ENTRIES = {"cpu": 2**24, "elsewhere": 2**27}
 """Most logits at a time. On CPUs 64 MiB, since smaller products are slower; elsewhere each chunk costs kernel launches

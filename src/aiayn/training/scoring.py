@@ -22,7 +22,7 @@ from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.constraint import ConstrainedState, Rules, constrained
 from aiayn.decoding.step import Hypothesis, StepFunction
 from aiayn.models.ensemble import Ensemble, log_mean
-from aiayn.models.matmul import packed
+from aiayn.models.kernels.matmul import packed
 from aiayn.models.translation_model import TranslationModel
 from aiayn.registry import added_tokenizers, named
 from aiayn.system.resource_errors import memory_errors_explained

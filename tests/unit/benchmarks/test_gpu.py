@@ -17,7 +17,7 @@ from reference_varlen import reference_varlen
 
 import gpu
 import one_gpu
-from aiayn.models import attention_backends
+from aiayn.models.kernels import flat_attention
 
 ROOT = Path(gpu.__file__).parents[1]
 
@@ -39,8 +39,8 @@ def test_attention_without_padding_is_compared_with_padded_attention(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a plain form of the kernel that only GPUs have."""
-    monkeypatch.setattr(attention_backends, "varlen_attention", reference_varlen)
-    monkeypatch.setattr(attention_backends, "VARLEN_DEVICE", "cpu")
+    monkeypatch.setattr(flat_attention, "varlen_attention", reference_varlen)
+    monkeypatch.setattr(flat_attention, "VARLEN_DEVICE", "cpu")
     assert measure(tmp_path, "agreement") == 0
     (found,) = kept(tmp_path, "agreement").values()
     assert found["gradients, relative"] == 0.0

@@ -14,8 +14,8 @@ from aiayn.config.model_schema import KINDS, Attention, Norm, Positions
 from aiayn.errors import UserError
 from aiayn.extensions.baselines.schema import Cell, RecurrentAttention
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.attention_functions import AttentionFunction
-from aiayn.models.decoder_state import DecoderState
+from aiayn.models.attention import AttentionFunction, DotProduct
+from aiayn.models.kernels.decoder_state import DecoderState
 from aiayn.models.positions import PositionalEncoding
 from aiayn.models.transformer import Memory, Transformer
 
@@ -56,6 +56,17 @@ class Dot(AttentionFunction):
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
         return self.factor * torch.matmul(query, keys.transpose(-1, -2))
+
+
+class Weighted(DotProduct):
+    """q W k with a learned diagonal W."""
+
+    def __init__(self, *, num_heads: int, d_k: int) -> None:
+        super().__init__(scale=d_k**-0.5)
+        self.weights = nn.Parameter(torch.ones(num_heads, 1, d_k))
+
+    def transform(self, query: Tensor) -> Tensor:
+        return query * self.weights
 
 
 class Ramp(PositionalEncoding):
@@ -99,7 +110,7 @@ def test_every_kind_has_an_option_that_passes(kind: str) -> None:
 
 
 def test_right_classes_of_the_users_own_pass() -> None:
-    assert of_attention(Dot) == of_positions(Ramp) == of_model(Small) == {}
+    assert of_attention(Dot) == of_attention(Weighted) == of_positions(Ramp) == of_model(Small) == {}
 
 
 # What fails, and where.

@@ -5,16 +5,10 @@ import torch
 from torch import Tensor
 
 from aiayn.flat_tokens import Layout
-from aiayn.models import attention_backends
-from aiayn.models.attention import MultiHeadAttention
-from aiayn.models.attention_context import SentenceContext
-from aiayn.models.attention_functions import DotProductAttention
-from aiayn.models.padded_view import PaddedView
-
-
-def multi_head_attention(*, d_k: int, d_v: int, is_self: bool, bias: bool) -> MultiHeadAttention:
-    scaled = DotProductAttention(scale=d_k**-0.5)
-    return MultiHeadAttention(d_model=6, num_heads=2, d_k=d_k, d_v=d_v, function=scaled, is_self=is_self, bias=bias)
+from aiayn.models.kernels import flat_attention
+from aiayn.models.kernels.padded_view import PaddedView
+from aiayn.models.kernels.sentence_context import SentenceContext
+from aiayn.models.multi_head_attention import CrossAttention, SelfAttention
 
 
 def attend_naively(query: Tensor, keys: Tensor, values: Tensor, lengths: list[int]) -> Tensor:
@@ -37,14 +31,13 @@ def attend_naively(query: Tensor, keys: Tensor, values: Tensor, lengths: list[in
 def test_self_attention_projects_each_head_from_its_own_rows(d_k: int, d_v: int, bias: bool) -> None:
     torch.manual_seed(0)
     heads, lengths = 2, [4, 1, 3]
-    attention = multi_head_attention(d_k=d_k, d_v=d_v, is_self=True, bias=bias).double()
+    attention = SelfAttention(d_model=6, num_heads=2, d_k=d_k, d_v=d_v, bias=bias).double()
     for parameter in attention.parameters():
         torch.nn.init.normal_(parameter)
     states = torch.randn(sum(lengths), 6, dtype=torch.float64)
 
     rows = [d_k] * heads + [d_k] * heads + [d_v] * heads
     inputs = attention.query_key_value
-    assert inputs is not None
     projected = [states @ weight.T for weight in torch.split(inputs.weight, rows)]
     if bias:
         projected = [one + shift for one, shift in zip(projected, torch.split(inputs.bias, rows), strict=True)]
@@ -58,10 +51,8 @@ def test_self_attention_projects_each_head_from_its_own_rows(d_k: int, d_v: int,
 
 def test_cross_attention_to_itself_is_self_attention() -> None:
     torch.manual_seed(0)
-    own, cross = (multi_head_attention(d_k=3, d_v=5, is_self=is_self, bias=True) for is_self in (True, False))
-    assert own.query_key_value is not None
-    assert cross.query is not None
-    assert cross.key_value is not None
+    own = SelfAttention(d_model=6, num_heads=2, d_k=3, d_v=5, bias=True)
+    cross = CrossAttention(d_model=6, num_heads=2, d_k=3, d_v=5, bias=True)
     for name in ("weight", "bias"):
         together = own.query_key_value.get_parameter(name)
         torch.nn.init.normal_(together)
@@ -73,20 +64,20 @@ def test_cross_attention_to_itself_is_self_attention() -> None:
     torch.testing.assert_close(cross(states, context, cross.keys_values(states)), own(states, context))
 
 
-@pytest.mark.parametrize("is_self", [True, False])
-def test_projections_have_biases_only_when_asked(is_self: bool) -> None:
+@pytest.mark.parametrize("kind", [SelfAttention, CrossAttention])
+def test_projections_have_biases_only_when_asked(kind: type[SelfAttention | CrossAttention]) -> None:
     for bias in (True, False):
-        attention = multi_head_attention(d_k=3, d_v=5, is_self=is_self, bias=bias)
+        attention = kind(d_model=6, num_heads=2, d_k=3, d_v=5, bias=bias)
         assert any(name.endswith("bias") for name, _ in attention.named_parameters()) == bias
 
 
-@pytest.mark.skipif(attention_backends.varlen_attention is None, reason="torch before 2.11 has no such kernel")
+@pytest.mark.skipif(flat_attention.varlen_attention is None, reason="torch before 2.11 has no such kernel")
 @pytest.mark.parametrize(
     ("width", "takes"), [(8, True), (64, True), (256, True), (4, False), (20, False), (264, False)]
 )
 def test_the_kernel_for_flat_tensors_takes_multiples_of_8_up_to_256(
     monkeypatch: pytest.MonkeyPatch, width: int, takes: bool
 ) -> None:
-    monkeypatch.setattr(attention_backends, "VARLEN_DEVICE", "cpu")
-    function, heads = DotProductAttention(scale=1.0), torch.zeros(3, 2, width, dtype=torch.bfloat16)
-    assert attention_backends.takes_flat(function, heads, heads, dropout=0.0) == takes
+    monkeypatch.setattr(flat_attention, "VARLEN_DEVICE", "cpu")
+    heads = torch.zeros(3, 2, width, dtype=torch.bfloat16)
+    assert flat_attention.takes_flat(heads, heads, dropout=0.0) == takes

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import Layout
-from aiayn.models.attention import attention
-from aiayn.models.attention_backends import allowed_keys, attend_few, local_attention, padded_attention
-from aiayn.models.attention_context import SentenceContext
-from aiayn.models.attention_functions import AttentionFunction
-from aiayn.models.keys_values import KeysValues
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.attention import AttentionFunction, DotProduct, KeysValues, allowed_keys, attention
+from aiayn.models.kernels.decoder_state import attend_few
+from aiayn.models.kernels.fused_attention import local_attention
+from aiayn.models.kernels.padded_view import PaddedView
+from aiayn.models.kernels.sentence_context import SentenceContext
 from aiayn.models.variants.attention import attention_function
 
 NAMES = ["scaled_dot", "dot", "general", "additive", "concat"]
@@ -278,6 +277,15 @@ def test_gradients_of_random_scores_are_those_of_the_scores_that_were_drawn() ->
     assert torch.autograd.gradcheck(result, heads.query)
 
 
+def test_a_dot_product_has_no_scores_of_its_own() -> None:
+    """The kernels would not call them."""
+    with pytest.raises(TypeError, match=r"Other\.scores: of a DotProduct they follow from scale and transform"):
+
+        class Other(DotProduct):
+            def scores(self, query: Tensor, keys: Tensor) -> Tensor:  # type: ignore[misc]
+                return torch.matmul(query, keys.transpose(-1, -2)).exp()
+
+
 class OnlyKeys(AttentionFunction):
     """Scores that ignore the query, as a view: all queries share their memory."""
 
@@ -336,12 +344,10 @@ def test_a_restricted_neighbourhood_never_makes_a_square() -> None:
 @pytest.mark.parametrize("is_causal", [True, False])
 def test_fused_kernels_compute_equation_1(name: str, is_causal: bool) -> None:
     function = made(name, num_heads=2, d_k=4)
-    query, keys, values = (torch.randn(3, 2, 5, width, dtype=torch.float64) for width in (4, 4, 3))
-    is_token = torch.arange(5) < torch.tensor([[5], [3], [1]])
-    allowed = allowed_keys(5, 5, is_token, is_causal=is_causal, device=query.device)
-    stated = attention(function, query, keys, values, allowed=allowed, dropout=0.0)
-    fused = padded_attention(
-        function, query, keys, values, is_token=is_token, is_causal=is_causal, reach=None, dropout=0.0
-    )
-    real = is_token[:, None, :, None].expand_as(fused)
-    torch.testing.assert_close(fused[real], stated[real])
+    layout = Layout.of([5, 3, 1])
+    flat, view = Heads.drawn(layout, layout, num_heads=2, d_k=4, d_v=3), PaddedView(layout)
+    padded = (view.pad(each).transpose(1, 2) for each in flat)
+    allowed = allowed_keys(5, 5, view.is_token, is_causal=is_causal, device=view.is_token.device)
+    stated = view.flatten(attention(function, *padded, allowed=allowed, dropout=0.0).transpose(1, 2))
+    fused = attend(function, *flat, queries=view, sources=view, is_causal=is_causal)
+    torch.testing.assert_close(fused, stated)

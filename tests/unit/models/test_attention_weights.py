@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tiny_models import build, chosen, filled, sentences
 from torch import Tensor, nn
 
-from aiayn.models.attention import MultiHeadAttention
-from aiayn.models.attention_context import SentenceContext
 from aiayn.models.attention_weights import attention_weights
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.kernels.padded_view import PaddedView
+from aiayn.models.kernels.sentence_context import SentenceContext
+from aiayn.models.multi_head_attention import CrossAttention, SelfAttention
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4)
 
@@ -46,16 +46,16 @@ def test_a_model_that_weighs_by_them_says_the_same(changes: dict[str, Any]) -> N
     in_turn = iter([*weights.encoder, *pairs])
 
     def weigh(attention: nn.Module, arguments: tuple[Any, ...], _: Tensor) -> Tensor:
-        assert isinstance(attention, MultiHeadAttention)
-        states, context, *memory = arguments
+        assert isinstance(attention, SelfAttention | CrossAttention)
+        context = arguments[1]
         assert isinstance(context, SentenceContext)
-        _, seen = attention.heads(states, context, *memory)
+        _, seen = attention.heads(*arguments)
         heads = next(in_turn) @ context.keys.pad(seen.values).transpose(1, 2)
         result: Tensor = attention.output(context.queries.flatten(heads.transpose(1, 2)).flatten(1))
         return result
 
     for module in model.modules():
-        if isinstance(module, MultiHeadAttention):
+        if isinstance(module, SelfAttention | CrossAttention):
             module.register_forward_hook(weigh)
     with torch.no_grad():
         result = model(source, target_input)

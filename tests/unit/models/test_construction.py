@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -11,6 +13,27 @@ from aiayn.models.architecture import AnyArchitecture
 from aiayn.models.construction import create_model
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
+
+SETTINGS = """
+import torch
+
+def settings():
+    backends = torch.backends
+    kernels = [each for each in dir(backends.cuda) if each.endswith("_sdp_enabled")]
+    return [getattr(backends.cuda, each)() for each in kernels] + [
+        backends.cuda.matmul.allow_tf32, backends.cudnn.allow_tf32, backends.cudnn.enabled, backends.mkldnn.enabled,
+        torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled(), torch.initial_seed(),
+    ]
+
+before = settings()
+import aiayn.models.construction
+assert settings() == before
+"""
+
+
+def test_importing_models_changes_no_setting_of_torch() -> None:
+    subprocess.run([sys.executable, "-c", SETTINGS], check=True, timeout=120)
+
 
 KINDS: list[tuple[AnyArchitecture, type[TranslationModel[Any]]]] = [
     (architecture(d_model=8), Transformer),

@@ -8,8 +8,8 @@ from tiny_models import build, lines, sentences
 from torch import Tensor
 
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.decoder_state import Cache, DecoderState
-from aiayn.models.keys_values import KeysValues
+from aiayn.models.attention import KeysValues
+from aiayn.models.kernels.decoder_state import Cache, DecoderState
 from aiayn.models.transformer import Transformer
 
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.models.dropout import LEVELS, Dropout
+from aiayn.models.kernels.dropout import LEVELS, Dropout
 
 probabilities = st.floats(0.0, 0.99)
 
@@ -29,10 +29,10 @@ def test_values_are_dropped_or_scaled_and_gradients_follow(probability: float, s
 
 @given(probabilities, st.integers(0, 2**31))
 def test_adding_is_the_sum(probability: float, seed: int) -> None:
-    dropout = Dropout(probability)
+    dropout, summand = Dropout(probability), Dropout(probability, is_summand=True)
     states, values = (torch.randn(5, 7, dtype=torch.float64, requires_grad=True) for _ in range(2))
     torch.manual_seed(seed)
-    added = dropout.add(states, values)
+    added = states + summand(values)
     torch.manual_seed(seed)
     expected = states + dropout(values)
     torch.testing.assert_close(added, expected)
@@ -76,4 +76,4 @@ def test_nothing_is_dropped_where_nothing_should_be() -> None:
     values = torch.rand(50)
     assert Dropout(0.9).eval()(values) is values
     assert Dropout(0.0)(values) is values
-    assert torch.equal(Dropout(0.9).eval().add(values, values), 2 * values)
+    assert torch.equal(values + Dropout(0.9, is_summand=True).eval()(values), 2 * values)

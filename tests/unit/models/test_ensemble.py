@@ -17,6 +17,7 @@ from aiayn.decoding.step import Hypothesis
 from aiayn.extensions.baselines.convolutional import ConvolutionalTranslator
 from aiayn.extensions.baselines.recurrent import RecurrentTranslator
 from aiayn.flat_tokens import FlatTokens
+from aiayn.models.construction import create_transformer
 from aiayn.models.ensemble import Ensemble, log_mean
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
@@ -32,7 +33,7 @@ sources = st.lists(st.lists(st.integers(3, ROWS - 1), min_size=1, max_size=7), m
 def transformer(d_model: int, seed: int, rows: int = ROWS) -> Transformer:
     torch.manual_seed(seed)
     architecture = replace(ARCHITECTURE, d_model=d_model, d_ff=12, num_layers=1, dropout=0.1, max_positions=64)
-    return louder(Transformer(**vars(architecture), vocabulary_size=rows))
+    return louder(create_transformer(architecture, rows=rows))
 
 
 def louder(model: Model) -> Model:

@@ -10,8 +10,8 @@ from tiny_models import build, filled, states_and_gradients
 from torch import Tensor
 
 from aiayn.flat_tokens import FlatTokens, Layout
-from aiayn.models import attention_backends
-from aiayn.models.attention_functions import DotProductAttention
+from aiayn.models.attention import DotProduct
+from aiayn.models.kernels import flat_attention
 
 SOURCES, TARGETS = [[3, 4, 5], [6, 7], [8]], [[1, 5], [1, 6, 7, 9], [1]]
 
@@ -25,8 +25,8 @@ def lengths_taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
         taken.append((len(query), len(key)))
         return reference_varlen(query, key, *others, **settings)
 
-    monkeypatch.setattr(attention_backends, "varlen_attention", kernel)
-    monkeypatch.setattr(attention_backends, "VARLEN_DEVICE", "cpu")
+    monkeypatch.setattr(flat_attention, "varlen_attention", kernel)
+    monkeypatch.setattr(flat_attention, "VARLEN_DEVICE", "cpu")
     return taken
 
 
@@ -39,7 +39,7 @@ def test_states_and_gradients_are_those_with_padding_whatever_fills_the_batch(
     source, target = FlatTokens.of(SOURCES), FlatTokens.of(TARGETS)
     expected = states_and_gradients(model, source, target)
     assert not lengths_taken, "the kernel is for half precision"
-    monkeypatch.setattr(attention_backends, "VARLEN_TYPES", (torch.float64,))
+    monkeypatch.setattr(flat_attention, "VARLEN_TYPES", (torch.float64,))
     for of_source, of_target in ((0, 0), (5, 3), (0, 3), (5, 0), (40, 40)):
         found = states_and_gradients(model, filled(source, of_source), filled(target, of_target))
         own, read = len(target.ids) + of_target, len(source.ids) + of_source
@@ -52,7 +52,7 @@ def test_states_and_gradients_are_those_with_padding_whatever_fills_the_batch(
 @pytest.mark.parametrize("is_causal", [True, False])
 def test_the_installed_torch_takes_the_arguments(monkeypatch: pytest.MonkeyPatch, is_causal: bool) -> None:
     varlen = pytest.importorskip("torch.nn.attention.varlen", reason="torch before 2.10 has no such kernel")
-    if attention_backends.taken_kernel(varlen.varlen_attn) is None:
+    if flat_attention.taken_kernel(varlen.varlen_attn) is None:
         pytest.skip("torch 2.10 has another kernel")
     signature = inspect.signature(varlen.varlen_attn)
 
@@ -61,11 +61,11 @@ def test_the_installed_torch_takes_the_arguments(monkeypatch: pytest.MonkeyPatch
         assert names[:7] == ["query", "key", "value", "cu_seq_q", "cu_seq_k", "max_q", "max_k"]
         return reference_varlen(*arguments, **settings)
 
-    monkeypatch.setattr(attention_backends, "varlen_attention", kernel)
+    monkeypatch.setattr(flat_attention, "varlen_attention", kernel)
     torch.manual_seed(0)
     heads, layout = torch.randn(6, 2, 8), Layout.of([3, 1], fillers=2)
-    found = attention_backends.flat_attention(
-        DotProductAttention(scale=0.3), heads, heads, heads, layout, layout, is_causal=is_causal
+    found = flat_attention.flat_attention(
+        DotProduct(scale=0.3), heads, heads, heads, layout, layout, is_causal=is_causal
     )
     assert torch.equal(found[0], heads[0]) == is_causal, "the first token of three"
     assert torch.equal(found[3], heads[3]), "the only one of its sentence"
@@ -75,5 +75,5 @@ def test_the_kernel_of_torch_2_10_which_takes_neither_scale_nor_window_is_not_us
     def older(query: Tensor, key: Tensor, value: Tensor, *others: Any, is_causal: bool = False) -> Tensor:
         raise AssertionError
 
-    assert attention_backends.taken_kernel(older) is None
-    assert attention_backends.taken_kernel(reference_varlen) is reference_varlen
+    assert flat_attention.taken_kernel(older) is None
+    assert flat_attention.taken_kernel(reference_varlen) is reference_varlen

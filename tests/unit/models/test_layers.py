@@ -20,7 +20,8 @@ def test_residual_normalises_after_the_sum_or_before_the_sub_layer(is_pre: bool,
     torch.manual_seed(0)
     norm, sublayer = torch.nn.LayerNorm(8), torch.nn.Linear(8, 8)
     torch.nn.init.normal_(norm.weight)
-    residual, states = Residual(norm, dropout=0.0, is_pre=is_pre, adds=adds), torch.randn(2, 3, 8)
+    residual = Residual(d_model=8, dropout=0.0, normalize=lambda _: norm, is_pre=is_pre, adds=adds)
+    states = torch.randn(2, 3, 8)
     own = states if adds else torch.zeros_like(states)
     expected = own + sublayer(norm(states)) if is_pre else norm(own + sublayer(states))
     torch.testing.assert_close(residual(states, sublayer), expected)
@@ -28,7 +29,7 @@ def test_residual_normalises_after_the_sum_or_before_the_sub_layer(is_pre: bool,
 
 def test_residual_drops_the_output_and_never_the_states() -> None:
     torch.manual_seed(0)
-    residual, states = Residual(torch.nn.LayerNorm(8), dropout=0.25, is_pre=True), torch.randn(50, 40, 8)
+    residual, states = Residual(d_model=8, dropout=0.25, is_pre=True), torch.randn(50, 40, 8)
     added = residual(states, torch.ones_like) - states
     dropped = added.abs() < 1e-5
     torch.testing.assert_close(added[~dropped], torch.full_like(added[~dropped], 1 / 0.75), rtol=0, atol=1e-5)

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from aiayn.models.log_sum_exp import CHUNK, log_sum_exp
+from aiayn.models.kernels.log_sum_exp import CHUNK, log_sum_exp
 
 
 @pytest.mark.parametrize("shape", [(3, 4, 101), (1, 1, 1), (2, CHUNK // 2 + 1), (0, 4, 7), (1, 2, CHUNK + 3)])

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.matmul import Projection, linear, packed
+from aiayn.models.kernels.matmul import Projection, linear, packed
 
 
 @pytest.mark.parametrize("shape", [(5, 12), (2, 3, 12), (2, 0, 12), (12,)])

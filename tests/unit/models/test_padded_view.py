@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from aiayn.flat_tokens import Layout
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.kernels.padded_view import PaddedView
 
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=5)
 FILLERS = st.integers(0, 5)

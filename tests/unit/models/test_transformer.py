@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from aiayn.errors import UserError
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.attention import MultiHeadAttention
+from aiayn.models.kernels.padded_view import PaddedView
 from aiayn.models.layers import DecoderLayer, EncoderLayer
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.multi_head_attention import CrossAttention, SelfAttention
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import count_parameters
 
@@ -52,8 +52,8 @@ def same(mine: nn.Module, other: nn.Linear | nn.LayerNorm) -> Iterator[Pair]:
     yield [mine.bias], other.bias
 
 
-def attention_counterparts(mine: MultiHeadAttention, other: nn.MultiheadAttention) -> Iterator[Pair]:
-    inputs = [each for each in (mine.query_key_value, mine.query, mine.key_value) if each is not None]
+def attention_counterparts(mine: SelfAttention | CrossAttention, other: nn.MultiheadAttention) -> Iterator[Pair]:
+    inputs = [mine.query_key_value] if isinstance(mine, SelfAttention) else [mine.query, mine.key_value]
     yield [linear.weight for linear in inputs], other.in_proj_weight
     yield [linear.bias for linear in inputs], other.in_proj_bias
     yield from same(mine.output, other.out_proj)

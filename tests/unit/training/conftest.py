@@ -11,6 +11,7 @@ from tiny import ARCHITECTURE
 from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 from aiayn.models.architecture import Architecture
+from aiayn.models.construction import create_transformer
 from aiayn.models.transformer import Transformer
 
 
@@ -30,7 +31,7 @@ def architecture() -> Architecture:
 def model(prepared: PreparedData, architecture: Architecture) -> Transformer:
     """In evaluation mode, with weights that disagree with each other more than fresh ones do."""
     torch.manual_seed(3)
-    model = Transformer(**vars(architecture), vocabulary_size=prepared.tokenizer.vocabulary_size)
+    model = create_transformer(architecture, rows=prepared.tokenizer.vocabulary_size)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2.0)

@@ -29,8 +29,8 @@ from aiayn.extensions.baselines.recurrent import RecurrentTranslator
 from aiayn.extensions.parsing.symbols import SymbolTokenizer
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import AnyArchitecture
-from aiayn.models.construction import create_model
-from aiayn.models.decoder_state import DecoderState
+from aiayn.models.construction import create_model, create_transformer
+from aiayn.models.kernels.decoder_state import DecoderState
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.module import TranslationModule
@@ -230,7 +230,7 @@ def test_a_step_of_a_constrained_search_waits_once() -> None:
         classes=["unk"], targets=["(NP", "(S", ")NP", ")S", "XX"], words=["a", "b", "c", "d", "e", "f", "g"]
     )
     torch.manual_seed(3)
-    model = Transformer(**vars(ARCHITECTURE), vocabulary_size=tokenizer.vocabulary_size).eval()
+    model = create_transformer(ARCHITECTURE, rows=tokenizer.vocabulary_size).eval()
     search = replace(SEARCH, max_extra_length=12, batch_tokens=60, constrained=True)
     steps, found = search_on_both(model, tokenizer, search)
     for hypothesis, length in zip(found, SOURCES.lengths.tolist(), strict=True):

@@ -15,6 +15,7 @@ from training_step import TrainingStep
 from aiayn.data.batches.collation import IGNORED, TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.models.architecture import Architecture
+from aiayn.models.construction import create_transformer
 from aiayn.models.transformer import Transformer
 from aiayn.training.loss import output_losses
 from aiayn.training.module import TranslationModule
@@ -35,7 +36,7 @@ def module(architecture: Architecture) -> TranslationModule:
 def module_of(architecture: Architecture) -> TranslationModule:
     torch.manual_seed(3)
     return TranslationModule(
-        model=Transformer(**{**vars(architecture), "dropout": 0.0}, vocabulary_size=ENTRIES),
+        model=create_transformer(dataclasses.replace(architecture, dropout=0.0), rows=ENTRIES),
         recipe=RECIPE,
         seed=1,
         log_interval=1,

@@ -13,7 +13,8 @@ from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.length_penalty import length_penalty
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import Architecture
-from aiayn.models.decoder_state import DecoderState
+from aiayn.models.construction import create_transformer
+from aiayn.models.kernels.decoder_state import DecoderState
 from aiayn.models.layers import DecoderLayer
 from aiayn.models.transformer import Transformer
 
@@ -27,7 +28,7 @@ Output = tuple[list[int], float]
 def small(architecture: Architecture) -> Transformer:
     """Fresh weights repeat themselves without end; lifting the end mark makes outputs of all lengths."""
     torch.manual_seed(1)
-    model = Transformer(**vars(replace(architecture, num_layers=1)), vocabulary_size=VOCABULARY)
+    model = create_transformer(replace(architecture, num_layers=1), rows=VOCABULARY)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2.0)

@@ -18,6 +18,7 @@ from aiayn.extensions.parsing.repair import is_well_formed
 from aiayn.extensions.parsing.symbols import SymbolTokenizer
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import Architecture
+from aiayn.models.construction import create_transformer
 from aiayn.models.ensemble import Ensemble
 from aiayn.models.transformer import Memory, Transformer
 from aiayn.training.scoring import AnyModel, search_all, sentence_likelihoods
@@ -84,9 +85,7 @@ def test_an_ensemble_has_the_likelihoods_of_its_forced_decoding(
     model: Transformer, prepared: PreparedData, architecture: Architecture
 ) -> None:
     torch.manual_seed(4)
-    other = Transformer(
-        **{**vars(architecture), "d_model": 8, "num_layers": 1}, vocabulary_size=len(model.output_weight) + 2
-    )
+    other = create_transformer(replace(architecture, d_model=8, num_layers=1), rows=len(model.output_weight) + 2)
     ensemble = Ensemble([model, other.eval()])
     split, start_id = prepared.split("test"), prepared.tokenizer.bos_id
     nll, _ = sentence_likelihoods(ensemble, split, tokens=100, start_id=start_id, device=CPU)
@@ -113,9 +112,7 @@ def test_translations_come_in_the_order_of_the_split(
 def test_outputs_follow_the_start_of_the_model(prepared: PreparedData, architecture: Architecture, start: str) -> None:
     torch.manual_seed(6)
     tokenizer, sources = prepared.tokenizer, prepared.split("test").source
-    model = Transformer(
-        **{**vars(architecture), "decoder_start": start}, vocabulary_size=tokenizer.vocabulary_size
-    ).eval()
+    model = create_transformer(replace(architecture, decoder_start=start), rows=tokenizer.vocabulary_size).eval()
     first = {"eos": tokenizer.eos_id, "pad": tokenizer.pad_id, "zeros": tokenizer.bos_id}[start]
     found = search_all(model, sources, tokenizer, SEARCH, device=CPU)
     for source, (best, *_) in zip(sources, found, strict=True):
@@ -135,8 +132,8 @@ def test_outputs_respect_max_extra_length(model: Transformer, prepared: Prepared
 def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData, architecture: Architecture) -> None:
     torch.manual_seed(5)
     longest = int(prepared.split("dev").source.lengths.max()) + 3
-    learned = {**vars(architecture), "positions": "learned", "max_positions": longest}
-    model = Transformer(**learned, vocabulary_size=prepared.tokenizer.vocabulary_size).eval()
+    learned = replace(architecture, positions="learned", max_positions=longest)
+    model = create_transformer(learned, rows=prepared.tokenizer.vocabulary_size).eval()
     search = replace(SEARCH, beam_size=2, max_extra_length=90, batch_tokens=200)
     found = search_all(model, prepared.split("dev").source, prepared.tokenizer, search, device=CPU)
     assert max(len(best.tokens) + best.finished for best, *_ in found) == longest == model.max_length
@@ -147,7 +144,7 @@ def test_a_constrained_search_finds_only_trees_over_the_words(architecture: Arch
     symbols = ["(S", "(NP", ")S", ")NP", "DT", "NN"]
     tokenizer = SymbolTokenizer(classes=["⟨unk⟩"], targets=symbols, words=["the", "dogs", "bark"])
     torch.manual_seed(3)
-    model = Transformer(**vars(architecture), vocabulary_size=tokenizer.vocabulary_size + 2).eval()
+    model = create_transformer(architecture, rows=tokenizer.vocabulary_size + 2).eval()
     lines = ["dogs", "the dogs", "the dogs bark", "cats bark the the dogs bark ever"]
     sources = Sentences.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id)
 

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from aiayn.extensions.baselines.state import BaselineState, SourceMemory
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import projection
-from aiayn.models.matmul import linear
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.kernels.dropout import Dropout
+from aiayn.models.kernels.matmul import linear
+from aiayn.models.kernels.padded_view import PaddedView
 from aiayn.models.translation_model import TranslationModel
 from aiayn.models.variants.positions import LearnedPositions
 

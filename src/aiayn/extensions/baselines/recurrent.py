@@ -8,10 +8,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from aiayn.extensions.baselines.state import BaselineState, SourceMemory
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import projection
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.kernels.dropout import Dropout
+from aiayn.models.kernels.padded_view import PaddedView
 from aiayn.models.translation_model import TranslationModel
 
 Hidden: TypeAlias = tuple[Tensor, ...]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from aiayn.models.decoder_state import joined
+from aiayn.models.kernels.decoder_state import joined
 
 
 class SourceMemory(NamedTuple):

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.attention_backends import local_attention
+from aiayn.models.kernels.fused_attention import local_attention
 
 
 class LayerType(nn.Module, ABC):

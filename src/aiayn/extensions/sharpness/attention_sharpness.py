@@ -8,7 +8,7 @@ from torch import Tensor
 
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.attention_weights import attention_scores
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.kernels.padded_view import PaddedView
 from aiayn.models.transformer import Transformer
 
 

@@ -6,25 +6,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from aiayn.models.attention_functions import AttentionFunction, DotProductAttention
+from aiayn.models.attention import AttentionFunction, DotProduct, scaled_dot_product
 from aiayn.system.plugins import create
 
 
-class GeneralAttention(AttentionFunction):
+class GeneralAttention(DotProduct):
     """Q W K^T with a matrix W for each head (Luong et al. 2015, "general")."""
 
-    scale = 1.0
-
     def __init__(self, *, num_heads: int, d_k: int) -> None:
-        super().__init__()
+        super().__init__(scale=1.0)
         self.general_weight = _matrices(num_heads, d_k, d_k)
 
-    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
-        """See `AttentionFunction`."""
-        return torch.matmul(self.transform(query), keys.transpose(-1, -2))
-
     def transform(self, query: Tensor) -> Tensor:
-        """See `AttentionFunction`."""
+        """Q W, of the same shape as Q."""
         return torch.matmul(query, self.general_weight)
 
 
@@ -64,9 +58,9 @@ def attention_function(
     """
     match name:
         case "scaled_dot" | "restricted":
-            return DotProductAttention(scale=d_k**-0.5)
+            return scaled_dot_product(num_heads=num_heads, d_k=d_k)
         case "dot":
-            return DotProductAttention(scale=1.0)
+            return DotProduct(scale=1.0)
         case "general":
             return GeneralAttention(num_heads=num_heads, d_k=d_k)
         case "additive":

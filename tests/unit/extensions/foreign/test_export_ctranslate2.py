@@ -21,6 +21,7 @@ from aiayn.extensions.foreign.export_ctranslate2 import SUPPORTED, check_support
 from aiayn.extensions.parsing.symbols import SymbolTokenizer
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import Architecture
+from aiayn.models.construction import create_transformer
 from aiayn.models.transformer import Transformer
 
 TOKENIZER = SubwordTokenizer.train(["a cat sees the dog"] * 3, vocabulary_size=270)
@@ -58,7 +59,7 @@ def drawn_model(
 ) -> Transformer:
     """A model in evaluation mode with random biases and gains, so that errors in them show."""
     torch.manual_seed(seed)
-    model = Transformer(**vars(architecture), vocabulary_size=tokenizer.vocabulary_size + more_rows).eval()
+    model = create_transformer(architecture, rows=tokenizer.vocabulary_size + more_rows).eval()
     for parameter in model.parameters():
         if parameter.dim() == 1:
             nn.init.normal_(parameter, mean=float(parameter.detach().mean()), std=0.3)

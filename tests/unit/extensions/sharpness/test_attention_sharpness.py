@@ -12,7 +12,7 @@ from tiny_models import build, chosen, sentences
 from torch import Tensor
 
 from aiayn.extensions.sharpness.attention_sharpness import Sharpness, attention_sharpness, sharpness
-from aiayn.models.attention_functions import AttentionFunction, DotProductAttention
+from aiayn.models.attention import AttentionFunction, DotProduct
 from aiayn.models.attention_weights import attention_scores, attention_weights
 from aiayn.models.variants.attention import AdditiveAttention
 
@@ -92,7 +92,7 @@ def test_the_footnote_of_section_3_2_1() -> None:
     torch.manual_seed(0)
     entropies = []
     for d_k in (4, 16, 64, 256):
-        scaled, unscaled = (of_random_components(DotProductAttention(scale=scale), d_k) for scale in (d_k**-0.5, 1.0))
+        scaled, unscaled = (of_random_components(DotProduct(scale=scale), d_k) for scale in (d_k**-0.5, 1.0))
         assert scaled.variance.item() == pytest.approx(1, rel=0.1)
         assert unscaled.variance.item() == pytest.approx(d_k, rel=0.1)
         assert scaled.entropy.item() == pytest.approx(0.89, abs=0.03), "whatever d_k is"

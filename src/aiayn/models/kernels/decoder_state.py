@@ -8,10 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from aiayn.models.attention_backends import attend_few
-from aiayn.models.attention_functions import AttentionFunction
-from aiayn.models.keys_values import KeysValues
-from aiayn.models.padded_view import PaddedView
+from aiayn.models.attention import AttentionFunction, DotProduct, KeysValues, checked_scores
+from aiayn.models.kernels.padded_view import PaddedView
 
 
 class Cache(NamedTuple):
@@ -30,8 +28,20 @@ class Cache(NamedTuple):
             room[:, :, start : start + each.shape[1]] = each.transpose(1, 2)
 
 
+def attend_few(function: AttentionFunction, query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None) -> Tensor:
+    """`attention` from the few queries of a step of a search, `[sentences, num_heads, few, d_k]`, to `[..., few, d_v]`.
+
+    Two plain products are faster here than a fused kernel: on a CPU, for 64 sentences of 30 positions and beam 4, 0.5
+    ms instead of 0.9. `bias` is added to the scores and broadcast to `[sentences, num_heads, few, keys]`.
+    """
+    scores = checked_scores(function, query, keys)
+    if bias is not None:  # in place only for dot products: other functions may return a view
+        scores = scores + bias if not isinstance(function, DotProduct) else scores.add_(bias)
+    return torch.matmul(torch.softmax(scores, dim=-1), values)
+
+
 class PastContext(NamedTuple):
-    """New positions `[sentences, beam]` see the past of their beam, and themselves; see `keys_values.Context`."""
+    """New positions `[sentences, beam]` see the past of their beam, and themselves; see `attention.Context`."""
 
     cache: Cache
     slots: int
@@ -49,7 +59,7 @@ class PastContext(NamedTuple):
 
 
 class SourceContext(NamedTuple):
-    """New positions `[sentences, beam]` see their source; see `keys_values.Context`."""
+    """New positions `[sentences, beam]` see their source; see `attention.Context`."""
 
     bias: Tensor | None
     """Added to the scores, `[sentences, 1, 1, source_len]`: -inf at pads; None without pads."""

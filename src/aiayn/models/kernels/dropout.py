@@ -1,5 +1,6 @@
 """Dropout (section 5.4) with masks that cost little on CPUs."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,28 +19,34 @@ class Dropout(nn.Module):
     multiple of 2^-16, and the scale follows it. Elsewhere it is torch's own.
     """
 
-    def __init__(self, probability: float) -> None:
+    def __init__(self, probability: float, *, is_summand: bool = False) -> None:
+        """With `is_summand`, results serve only for a sum `x + dropout(values)`, which may be made without them."""
         super().__init__()
-        self.probability = probability
+        self.probability, self.is_summand = probability, is_summand
         self.dropped_levels = min(round(probability * LEVELS), LEVELS - 1)
 
-    def forward(self, values: Tensor) -> Tensor:
+    def forward(self, values: Tensor) -> "Tensor | _Summand":
         """Drop some of the values, in training; any shape."""
-        return self._dropped(values, None)
+        if not self.training or self.probability == 0.0:
+            return values
+        if values.device.type != "cpu" or torch.compiler.is_compiling():
+            return F.dropout(values, self.probability)
+        dropped = _Summand(values, _kept(values.shape, self.dropped_levels), LEVELS / (LEVELS - self.dropped_levels))
+        return dropped if self.is_summand else 0.0 + dropped
 
-    def add(self, states: Tensor, values: Tensor) -> Tensor:
-        """`states + dropout(values)`, of one shape."""
-        return self._dropped(values, states)
 
-    def _dropped(self, values: Tensor, states: Tensor | None) -> Tensor:
-        if self.training and self.probability > 0.0:
-            if values.device.type == "cpu" and not torch.compiler.is_compiling():
-                scale = LEVELS / (LEVELS - self.dropped_levels)
-                kept = _kept(values.shape, self.dropped_levels)
-                result: Tensor = _Drop.apply(values, states, kept, scale)  # type: ignore[no-untyped-call]
-                return result
-            values = F.dropout(values, self.probability)
-        return values if states is None else states + values
+@dataclass(frozen=True)
+class _Summand:
+    """Dropped values that are still to be computed: `x + summand` makes one tensor of them instead of two."""
+
+    values: Tensor
+    kept: Tensor
+    scale: float
+
+    def __radd__(self, other: Tensor | float) -> Tensor:
+        states = other if isinstance(other, Tensor) else None
+        result: Tensor = _Drop.apply(self.values, states, self.kept, self.scale)  # type: ignore[no-untyped-call]
+        return result
 
 
 class _Drop(torch.autograd.Function):

@@ -1,4 +1,9 @@
-"""The interface between searches and models."""
+"""The interface between searches and models: a step function and a state, and no model.
+
+The step maps the tokens of each beam to logits and their normalisers; `training.scoring` joins it to a model. Finished
+sentences leave the batch. On a GPU others enter in their place; on a CPU making space costs more than it saves. A
+constraint (`decoding.constraint`) wraps the step and sets forbidden logits to -inf, without renormalising.
+"""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,6 +1,20 @@
 """The agent of a process group on this host: it runs torchrun's agent, and finds which rank failed first.
 
 Started by `aiayn.launch.dispatch`: `python -m aiayn.launch.group <run directory> <command typed> <processes>`.
+
+    aiayn train trainer.devices=2      holds the directory, writes config.yaml, waits
+      aiayn.launch.group               passes signals on, finds the rank that failed first
+        aiayn.launch.worker  rank 0    joins, trains, writes
+        aiayn.launch.worker  rank 1    joins, trains
+
+Ranks compare configuration, a checksum of the source files, versions, and later the data's fingerprint; they refuse to
+start if these differ. Gradients use NCCL or gloo; everything else uses a second gloo group. At the end of every step
+the ranks reduce the highest signal that any received, and read the answer one step later, so all stop after the same
+step. A rank that fails writes its reason to `.failures/`; another rank's own reason is reported instead of a lost
+connection. The agent stops the other ranks, and this module kills them after 10 seconds. Each worker writes its process
+id to a temporary folder, so that the command can end all workers. If the command ends, each worker stops within about a
+second, as after SIGTERM: it writes its checkpoint, and exits after 60 seconds at the latest. Ranks of one host open no
+port to other hosts.
 """
 
 import logging

@@ -1,4 +1,17 @@
-"""The starting point of training: the newest whole checkpoint of the run, or another run's weights (`init_from`)."""
+"""The starting point of training: the newest whole checkpoint of the run, or another run's weights (`init_from`).
+
+On CPUs, a resumed run ends as an uninterrupted one (`tests/integration/test_resume.py`), by five properties:
+
+1. To Lightning the run is one epoch: `TrainingLoader` has the length max_steps x accumulation, also in a resumed run.
+2. The stream is a pure function: `TrainingStream` started at step k yields the same as one started at 0 from k on.
+3. Dropout is seeded before every micro-batch from (seed, step, micro-batch, rank). No random state is stored.
+4. Counters are in the checkpoint, summed over ranks, so any number of ranks can resume. `StepCounter` finishes them
+   before checkpoint callbacks see the step's end.
+5. A validation that a kill prevented is repeated before training continues (`MissedValidation`). One that was done but
+   is newer than the checkpoint is counted by `Patience` from the metrics.
+
+Lines of metrics.jsonl past the checkpoint's step are dropped; W&B continues under the same id.
+"""
 
 import logging
 from collections.abc import Mapping

@@ -1,4 +1,10 @@
-"""Weights & Biases: online if possible, else offline. Its failures never stop training."""
+"""Weights & Biases: online if possible, else offline. Its failures never stop training.
+
+Rank 0 has the tracker. `WandbTracker` wraps Lightning's logger: the first error ends tracking, not training. Everything
+is written to wandb/ first, and an attempt that the server has whole is marked as such. `aiayn sync` holds the run
+directory and sends the other attempts in order. All attempts have the W&B id in the record, `run_id`; below `wandb
+agent` the record takes the agent's id.
+"""
 
 import inspect
 import logging

@@ -1,4 +1,14 @@
-"""The LightningModule: training and validation steps, optimizer, metrics, counters."""
+"""The LightningModule: training and validation steps, optimizer, metrics, counters.
+
+The loss of an optimizer step is the smoothed cross entropy summed over its target tokens, divided by their number over
+all micro-batches and ranks; a mean per micro-batch would weigh tokens of short micro-batches more. The number is
+planned on the host with the batch (`step_target_tokens`), so ranks need not communicate. Lightning divides by the
+accumulation and DDP averages over ranks; `training_step` multiplies by both.
+
+`val/ppl` is exp(sum of unsmoothed NLL / tokens) over all ranks. Every sentence is on exactly one rank; ranks without
+sentences make passes of weight zero, since others wait for them. `val/bleu` is computed in the same hook; a search
+draws no random numbers, so it does not change training.
+"""
 
 import dataclasses
 import math

@@ -1,6 +1,15 @@
 """The sentences of each optimizer step, and each rank's share: pure functions of lengths and seed.
 
-A batch is global: all ranks and accumulations of one optimizer step share it.
+A batch is global: all ranks and accumulations of one optimizer step share it. `plan_epoch` cuts a pass over the corpus
+into batches: pairs are shuffled, sorted by the longer side relative to its budget, and cut where the next pair would
+exceed `optimization.source_tokens` or `target_tokens`. Pads do not count, end marks do. An order by one key keeps the
+ratio of both sides the same in all batches, so that both are nearly full at once. Batches come in random order. Every
+epoch is planned from (seed, epoch) in a thread, while the one before is trained on.
+
+The accumulation is the larger budget divided by `optimization.max_tokens_per_device` and the number of ranks, rounded
+up, so this key bounds the mean number of tokens of a micro-batch, and not the pads, which only attention without a
+kernel for flat tensors stores. A rank without sentences gets pair 0 with nothing to predict. On a GPU a thread makes
+four batches ahead in pinned memory.
 """
 
 from collections.abc import Iterator

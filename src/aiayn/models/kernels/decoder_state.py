@@ -1,4 +1,10 @@
-"""The state of the decoder between two steps of a search."""
+"""The state of the decoder between two steps of a search.
+
+Beams are reordered at every step. Instead of copying caches of keys and values, every step adds one *slot* per beam,
+and a boolean *ancestry* `[sentences, beam, slots]` marks the slots from which a beam descends; reordering gathers rows
+of that mask. Keys and values of the source exist once per sentence. When the space is full, slots without descendants
+are removed.
+"""
 
 import math
 from collections.abc import Sequence

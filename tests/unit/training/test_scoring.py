@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from tiny import SEARCH
+from tiny import ARCHITECTURE, SEARCH
 
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.sentences import Sentences
@@ -161,9 +161,11 @@ def test_a_constrained_search_finds_only_trees_over_the_words(architecture: Arch
     assert not all(are_trees(constrained=False))
 
 
-def test_a_shortage_of_memory_names_what_to_lower(prepared: PreparedData, architecture: Architecture) -> None:
+def test_a_shortage_of_memory_names_what_to_lower(prepared: PreparedData) -> None:
     split, tokenizer = prepared.split("test"), prepared.tokenizer
-    model = Insatiable(**vars(architecture), vocabulary_size=tokenizer.vocabulary_size).eval()
+    numbers = ("d_model", "d_ff", "num_layers", "num_heads", "d_k", "d_v", "dropout", "max_positions")
+    sizes = {name: getattr(ARCHITECTURE, name) for name in numbers}
+    model = Insatiable(**sizes, vocabulary_size=tokenizer.vocabulary_size).eval()
     with pytest.raises(RunFailedError, match=r"^memory does not suffice: lower .*batch_tokens"):
         sentence_likelihoods(model, split, tokens=100, start_id=tokenizer.bos_id, device=CPU)
     with pytest.raises(RunFailedError, match=r"^memory does not suffice: lower .*decoding\.beam_size"):

@@ -57,6 +57,11 @@ UNDOCUMENTED = (
 SIGNATURES = {
     "datasets.packaged_modules.cache.cache:Cache": ("data/corpora/hub_data_set.py", None),
     "hydra._internal.core_plugins.file_config_source:FileConfigSource.is_config": (YAML, ["self", "config_path"]),
+    "hydra._internal.core_plugins.file_config_source:FileConfigSource.is_group": (YAML, ["self", "config_path"]),
+    "hydra._internal.core_plugins.file_config_source:FileConfigSource.list": (
+        YAML,
+        ["self", "config_path", "results_filter"],
+    ),
     "hydra._internal.core_plugins.file_config_source:FileConfigSource.load_config": (YAML, ["self", "config_path"]),
     "hydra._internal.sources_registry:SourcesRegistry.register": (YAML, ["self", "type_"]),
     "pytorch_lightning.loops.training_epoch_loop:_TrainingEpochLoop._broadcast_sigterm_tensor": (

@@ -17,7 +17,7 @@ from aiayn.config.hydra_versions import initialized
 from aiayn.config.model_kinds import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
-from aiayn.config.store import COMMANDS, SWEEPS, launcher_values, sweeps_directory
+from aiayn.config.store import COMMANDS, launcher_values
 from aiayn.config.sweep_schema import LAUNCHERS, SWEEPERS
 from aiayn.config.texts import as_written
 from aiayn.config.yaml_files import register_named_files
@@ -43,9 +43,6 @@ def _register_once() -> None:
     store.store(name="given_tokenizer_schema", node=GivenTokenizerConfig)
     for name, node in SWEEPERS.items():
         store.store(group="hydra/sweeper", name=name, node=node, provider="aiayn")
-    # A search path would make groups of all folders beside sweeps/.
-    for path in sweeps_directory().glob("*.yaml"):
-        store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))
     Plugins.instance()  # registers readers of files, and the launchers' own options, which the following replace
     register_named_files()
     for name, schema in LAUNCHERS.items():

@@ -1,6 +1,8 @@
 """Hydra's reader of configuration files, whose errors name the file."""
 
+import copy
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,11 +10,12 @@ import yaml
 from hydra._internal.core_plugins.file_config_source import FileConfigSource
 from hydra._internal.sources_registry import SourcesRegistry
 
-from aiayn.config.store import ALIASES
+from aiayn.config.store import ALIASES, SWEEPS, conf_directory, sweeps_directory
 from aiayn.errors import UserError, error_line
 from aiayn.system import files
 
 if TYPE_CHECKING:
+    from hydra.core.object_type import ObjectType
     from hydra.plugins.config_source import ConfigResult
 
 MOST_VALUES = 100_000
@@ -27,20 +30,37 @@ def register_named_files() -> None:
 
 
 class NamedFiles(FileConfigSource):
-    """Hydra's files of a folder; those of an experiment are found by its alias as well."""
+    """Hydra's files of a folder; an experiment is found by its alias as well, and conf/ has sweeps/ as a group.
+
+    A search path for sweeps/ would make groups of all folders beside it.
+    """
+
+    def is_group(self, config_path: str) -> bool:
+        """Whether there is a folder."""
+        found: bool = super().is_group(self._place(config_path))
+        return found
 
     def is_config(self, config_path: str) -> bool:
         """Whether there is a file."""
-        found: bool = super().is_config(_without_alias(config_path))
+        found: bool = super().is_config(self._place(config_path))
+        return found
+
+    def list(self, config_path: str, results_filter: "ObjectType | None") -> "list[str]":
+        """The names in a folder."""
+        found: list[str] = super().list(self._place(config_path), results_filter)
         return found
 
     def load_config(self, config_path: str) -> "ConfigResult":
-        """Read a file; UserError if it is no mapping in YAML, or too large."""
-        config_path = _without_alias(config_path)
-        file = Path(self.path, self._normalize_file_name(config_path))
+        """Read a file, once as long as it stays the same; UserError if it is no mapping in YAML, or too large."""
+        place = self._place(config_path)
+        file = Path(self.path, self._normalize_file_name(place))
         try:
-            _check_size(file)
-            return super().load_config(config_path)
+            stamp = file.stat()
+            key = self.provider, str(file), stamp.st_mtime_ns, stamp.st_size
+            if key not in _READ:
+                _check_size(file)
+                _READ[key] = super().load_config(place)
+            return copy.deepcopy(_READ[key])  # Hydra takes the defaults out of it
         except UserError:
             raise
         except yaml.MarkedYAMLError as error:
@@ -49,13 +69,18 @@ class NamedFiles(FileConfigSource):
         except Exception as error:
             raise UserError(f"{file}: not a file of configuration ({error_line(error)}); correct it") from error
 
+    def _place(self, path: str) -> str:
+        """The path of the file itself, or of the values that a profile has for an experiment alone."""
+        group, *names = path.split("/")
+        if len(names) == {"experiment": 1, "fidelity_for": 2}.get(group):
+            names[0] = ALIASES.get(names[0], names[0])
+        if group == SWEEPS and Path(self.path) == conf_directory():
+            group = os.path.relpath(sweeps_directory(), self.path)
+        return "/".join([group, *names])
 
-def _without_alias(path: str) -> str:
-    """The path of the experiment itself, or of the values that a profile has for it alone."""
-    group, *names = path.split("/")
-    if len(names) == {"experiment": 1, "fidelity_for": 2}.get(group):
-        names[0] = ALIASES.get(names[0], names[0])
-    return "/".join([group, *names])
+
+_READ: "dict[tuple[str, str, int, int], ConfigResult]" = {}
+"""What was read, by the source's name, the file, its time and its size."""
 
 
 def _check_size(file: Path) -> None:

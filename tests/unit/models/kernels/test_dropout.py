@@ -77,3 +77,8 @@ def test_nothing_is_dropped_where_nothing_should_be() -> None:
     assert Dropout(0.9).eval()(values) is values
     assert Dropout(0.0)(values) is values
     assert torch.equal(values + Dropout(0.9, is_summand=True).eval()(values), 2 * values)
+
+
+def test_a_summand_serves_only_for_a_sum() -> None:
+    with pytest.raises(AssertionError):
+        torch.ones(3) * Dropout(0.5, is_summand=True)(torch.ones(3))

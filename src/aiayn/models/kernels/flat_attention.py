@@ -16,14 +16,19 @@ def taken_kernel(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
     return kernel if {"scale", "window_size"} <= {*inspect.signature(kernel).parameters} else None
 
 
-varlen_attention: Callable[..., Any] | None
+def _installed_kernel() -> Callable[..., Any] | None:
+    """Torch's kernel; None without one, and of a build without GPUs, since its import takes as long as torch's own."""
+    if torch.version.cuda is None and torch.version.hip is None:
+        return None
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return None
+    return taken_kernel(varlen_attn)
+
+
+varlen_attention = _installed_kernel()
 """The kernel for flat tensors; None: torch has none that `flat_attention` can use."""
-try:
-    from torch.nn.attention.varlen import varlen_attn
-except ImportError:
-    varlen_attention = None
-else:
-    varlen_attention = taken_kernel(varlen_attn)
 
 VARLEN_DEVICE = "cuda"
 """The type of device that has the kernel for flat tensors."""

@@ -1,6 +1,8 @@
 """Attention without padding, by a plain form of the kernel that only GPUs have, gives what attention with it gives."""
 
 import inspect
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -77,3 +79,9 @@ def test_the_kernel_of_torch_2_10_which_takes_neither_scale_nor_window_is_not_us
 
     assert flat_attention.taken_kernel(older) is None
     assert flat_attention.taken_kernel(reference_varlen) is reference_varlen
+
+
+@pytest.mark.skipif(bool(torch.version.cuda or torch.version.hip), reason="this torch is built for GPUs")
+def test_a_command_that_does_not_train_imports_no_compiler_of_torch() -> None:
+    script = "import sys, aiayn.inference.translation; sys.exit('torch._dynamo' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

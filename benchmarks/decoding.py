@@ -14,7 +14,6 @@ from statistics import median
 from typing import NamedTuple
 
 import peers
-from aiayn.builders.architecture import architecture_of
 from contest import Contender, contest, ratios
 from results import Mark, Row, tables
 from texts import BASE, TINY
@@ -57,7 +56,7 @@ def _measure(each: Contest, work: Path, *, quick: bool) -> list[Row]:
     workload = TINY if quick else BASE
     settings = {
         "work": str(work),
-        "architecture": dataclasses.asdict(architecture_of(workload.config().model)),
+        "architecture": dataclasses.asdict(workload.config().model),
         "vocabulary_size": workload.vocabulary_size,
         **{name: getattr(each, name) for name in ("sentences", "length", "beam", "threads")},
     }

@@ -12,14 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from aiayn.builders.architecture import architecture_of
 from aiayn.builders.models import build_model
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.data.batches.sentences import Sentences
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.architecture import Architecture
 from aiayn.models.kernels import flat_attention
 from aiayn.system.gpu import configure_gpus
 from aiayn.training.loss import output_losses
@@ -121,9 +120,8 @@ def search(
     forget(device)
     configure_gpus(tf32=False)
     config = _config("experiment=table3/base", f"scale={scale}", *words)
-    architecture = architecture_of(config.model)
-    assert isinstance(architecture, Architecture)
-    model = endless_model(architecture, vocabulary_size=vocabulary_size).to(device)
+    assert isinstance(config.model, TransformerConfig)
+    model = endless_model(config.model, vocabulary_size=vocabulary_size).to(device)
     draw = random.Random(1)
     tokenizer: Any = Ids(vocabulary_size)
     ids = range(EOS + 1, vocabulary_size)

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from aiayn.builders.architecture import model_cost
+from aiayn.builders.cost import model_cost
 from aiayn.commands.front_end import main as aiayn
 from aiayn.config import store
 from aiayn.config.compose import compose_command

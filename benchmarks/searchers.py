@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_transformer
+from aiayn.builders.models import create_transformer
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.models.transformer import Transformer
 from token_batches import BOS, EOS, PAD, random_sentences
 
@@ -24,7 +24,7 @@ class Ids:
         self.vocabulary_size = vocabulary_size
 
 
-def endless_model(architecture: Architecture, *, vocabulary_size: int) -> Transformer:
+def endless_model(architecture: TransformerConfig, *, vocabulary_size: int) -> Transformer:
     """A model that never says eos, so that every search makes as many steps as it is allowed.
 
     Normalised states have the mean of the last bias: 0.1 in each place. With -1 in each place of eos' embedding its
@@ -48,7 +48,7 @@ def aiayn(
     from aiayn.training.scoring import search_all
 
     allocator.keep_memory()
-    model = endless_model(Architecture(**architecture), vocabulary_size=vocabulary_size)
+    model = endless_model(TransformerConfig(**architecture), vocabulary_size=vocabulary_size)
     held = ExitStack()
     held.enter_context(packed(model))
     atexit.register(held.close)
@@ -89,7 +89,7 @@ def ctranslate2(
 
     from aiayn.extensions.foreign.export_ctranslate2 import transformer_spec
 
-    sizes = Architecture(**architecture)
+    sizes = TransformerConfig(**architecture)
     folder = Path(work) / f"ctranslate2-{compute_type}"
     folder.mkdir()
     pieces = [f"w{number}" for number in range(vocabulary_size)]

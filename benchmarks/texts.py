@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from aiayn.builders.architecture import model_cost
+from aiayn.builders.cost import model_cost
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_text, to_dataclass

@@ -61,7 +61,7 @@ def plain_torch(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Calla
 
     Args:
         batches: what to train on.
-        sizes: of the model, by the names of `aiayn.models.architecture`, and `vocabulary_size`.
+        sizes: of the model, by the names of `aiayn.config.model_schema`, and `vocabulary_size`.
     """
     model = _PlainTransformer(sizes).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)

@@ -82,14 +82,12 @@ class Sweeper(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A kind of model, an option of the group `model`; all three are named as `module:name`."""
+    """A kind of model, an option of the group `model`; both are named as `module:name`."""
 
     schema: str
     """The dataclass of its settings, a subclass of `ModelConfig`."""
-    architecture: str
-    """The dataclass of its arguments but for the vocabulary, a subclass of `AnyArchitecture`."""
     model: str
-    """The class, of these arguments and `vocabulary_size`."""
+    """The class, of these settings by their names and `vocabulary_size`; it may leave out some of every model's."""
 
 
 class Plans(NamedTuple):

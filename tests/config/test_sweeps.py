@@ -15,7 +15,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 from omegaconf.errors import InterpolationKeyError
 
-from aiayn.builders.architecture import model_cost
+from aiayn.builders.cost import model_cost
 from aiayn.config.compose import compose_command, compose_with_hydra
 from aiayn.config.store import options, sweeps_directory
 from aiayn.extensions.lab.study import Study, read_study

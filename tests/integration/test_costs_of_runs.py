@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commands import Train, signal_at
 
-from aiayn.builders.architecture import model_cost
+from aiayn.builders.cost import model_cost
 from aiayn.commands.front_end import main
 from aiayn.config.freeze import load_config
 from aiayn.runs.cost import Basis, RunCost

@@ -37,6 +37,6 @@ def test_from_the_command_line_to_the_constructor(train: Train) -> None:
     seen.clear()
     assert train("optimization.max_steps=1", "model.attention=test_walks:Seen") == 0
     documented = walk("Walk: a word of the command line to the constructor")
-    assert len(documented) == 14
+    assert len(documented) == 11
     on_the_way = seen[: seen.index(CONSTRUCTOR) + 1]
     assert [file for file in documented if file in on_the_way] == on_the_way

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from tape import Array, Node
 from torch import Tensor, nn
 
-from aiayn.builders.architecture import architecture_of, embedding_rows
+from aiayn.builders.models import create_model
+from aiayn.builders.sizes import embedding_rows
 from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.flat_tokens import Layout
-from aiayn.models.construction import create_model
 from aiayn.models.transformer import Transformer
 
 PROFILE = ("scale=paper", "fidelity=tensor2tensor_2017")
@@ -106,7 +106,7 @@ def their_form(values: Mapping[str, Tensor]) -> dict[str, Array]:
 def new_model(config: TrainConfig, *, seed: int) -> Transformer:
     """Initialised as for training."""
     torch.manual_seed(seed)
-    model = create_model(architecture_of(config.model), rows=embedding_rows(config.model, vocabulary_size=0))
+    model = create_model(config.model, rows=embedding_rows(config.model, vocabulary_size=0))
     assert isinstance(model, Transformer)
     return model
 

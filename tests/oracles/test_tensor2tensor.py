@@ -27,7 +27,7 @@ from tensor2tensor_profile import (
 )
 from training_step import TrainingStep
 
-from aiayn.builders.architecture import model_cost
+from aiayn.builders.cost import model_cost
 from aiayn.builders.training import build_module
 from aiayn.config.schema import TrainConfig
 from aiayn.data.batches.collation import TranslationBatch, collate

@@ -3,15 +3,16 @@
 import json
 from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import save_file
+from tiny import ARCHITECTURE
 from torch import Tensor
 
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_transformer
+from aiayn.builders.models import create_transformer
 from aiayn.models.transformer import Transformer
 
 WORDS = [f"w{number}" if number % 2 else f"p{number}@@" for number in range(12)]
@@ -53,7 +54,7 @@ SIZES: Mapping[str, Any] = {
 def random_model(vocabulary_size: int, **settings: Any) -> Transformer:
     """A model whose every parameter is drawn."""
     torch.manual_seed(3)
-    model = create_transformer(Architecture(**{**SIZES, **settings}), rows=vocabulary_size).eval()
+    model = create_transformer(replace(ARCHITECTURE, **{**SIZES, **settings}), rows=vocabulary_size).eval()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
     return model

@@ -1,7 +1,7 @@
 """The one tiny configuration of the tests: overrides of a run that takes seconds, an architecture, a search."""
 
+from aiayn.config.model_schema import Activation, DecoderStart, Norm, Normalization, TransformerConfig
 from aiayn.config.schema import BeamSearchConfig, EosWithin, LengthPenalty, OptimizationConfig, SmoothedClasses
-from aiayn.models.architecture import Architecture
 from tiny_sizes import SIZES
 
 TINY = (
@@ -16,7 +16,8 @@ TINY = (
 )
 """Words of `aiayn train`."""
 
-ARCHITECTURE = Architecture(
+ARCHITECTURE = TransformerConfig(
+    kind="transformer",
     d_model=16,
     d_ff=24,
     num_layers=2,
@@ -25,10 +26,25 @@ ARCHITECTURE = Architecture(
     d_v=4,
     dropout=0.0,
     positions="sinusoidal",
-    norm="post",
+    norm=Norm.post,
+    max_positions=32,
+    vocabulary_rows=None,
+    attention="scaled_dot",
+    attention_arguments={},
+    neighbourhood=16,
+    positions_arguments={},
+    position_offset=0,
+    normalization=Normalization.layer,
+    residual=True,
+    attention_dropout=0.0,
+    activation=Activation.relu,
+    activation_dropout=0.0,
+    tied_embeddings=True,
+    output_bias=False,
+    decoder_start=DecoderStart.bos,
+    target_space_embedding=False,
     projection_bias=False,
     layer_norm_epsilon=1e-6,
-    max_positions=32,
 )
 """Of the tests of models; others are made of it by `dataclasses.replace`."""
 

@@ -8,15 +8,15 @@ import torch
 from tiny import ARCHITECTURE
 from torch import Tensor, nn
 
+from aiayn.builders.models import create_transformer
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.flat_tokens import FlatTokens, Layout
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_transformer
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.loss import output_losses
 
 
-def architecture(**changes: Any) -> Architecture:
+def architecture(**changes: Any) -> TransformerConfig:
     return replace(ARCHITECTURE, **changes)
 
 

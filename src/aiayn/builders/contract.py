@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from aiayn.builders.architecture import architecture_of, model_cost
+from aiayn.builders.cost import model_cost
+from aiayn.builders.models import create_model
 from aiayn.config.model_schema import ModelConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.errors import UserError, error_line
 from aiayn.flat_tokens import FlatTokens, Layout
-from aiayn.models.construction import create_model
 from aiayn.models.translation_model import TranslationModel, count_parameters
 from aiayn.training.loss import output_losses
 
@@ -52,7 +52,7 @@ class Finding:
 def check_model(config: TrainConfig) -> list[Finding]:
     """Build the model of a configuration for a vocabulary of `ROWS` and check each property."""
     torch.manual_seed(config.seed)
-    model = create_model(architecture_of(config.model), rows=ROWS)
+    model = create_model(config.model, rows=ROWS)
     found = [Finding("builds", passed=True, detail=type(model).__name__)]
     checks: dict[str, Check] = {"cost": partial(_cost, config.model), **CHECKS}
     for name, check in checks.items():

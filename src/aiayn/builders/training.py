@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
-from aiayn.builders.architecture import accumulation
 from aiayn.builders.corpus import bleu_tokenizer_of, validation_sentences
 from aiayn.builders.models import device_of
 from aiayn.builders.notes import printed_difference
+from aiayn.builders.sizes import accumulation
 from aiayn.config.difference import LONGEST_GROUP, LONGEST_NAME, cut, job_type, row_of, tag_of
 from aiayn.config.freeze import plain
 from aiayn.config.schema import TrainConfig

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from aiayn.builders import training as build
-from aiayn.builders.architecture import model_cost
 from aiayn.builders.corpus import bleu_tokenizer_of, check_lengths_fit_positions, scored_sentences
+from aiayn.builders.cost import model_cost
 from aiayn.builders.models import build_model, device_of
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.freeze import plain

@@ -20,12 +20,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from aiayn.builders.architecture import architecture_of
+from aiayn.builders.models import create_model
 from aiayn.config.schema import TrainConfig
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError
 from aiayn.inference.weights import fit_weights, read_weights
-from aiayn.models.construction import create_model
 from aiayn.registry import run_elsewhere
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.record import Record, read_record
@@ -110,13 +109,13 @@ def _check_architecture(config: TrainConfig, path: Path, weights: Mapping[str, T
     """Compare names and shapes; before the corpus is prepared, the vocabulary size is taken from the checkpoint."""
     with torch.device("meta"):
         rows = config.model.vocabulary_rows or _rows(config, weights)
-        model = create_model(architecture_of(config.model), rows=rows)
+        model = create_model(config.model, rows=rows)
     fit_weights(model, weights, path, key=KEY)
 
 
 def _rows(config: TrainConfig, weights: Mapping[str, Tensor]) -> int:
     """Rows of the checkpoint's output layer, or 1 if it has none of that name."""
-    model = create_model(architecture_of(config.model), rows=1)
+    model = create_model(config.model, rows=1)
     names = [name for name, weight in model.named_parameters() if weight is model.output_weight]
     return len(weights[names[0]]) if names and names[0] in weights and weights[names[0]].dim() else 1
 

@@ -1,11 +1,6 @@
-"""The cost of training a model: parameters, operations and memory.
-
-The Transformer of the paper has a closed form, which needs no tensor library. `measured_cost` counts other models.
-"""
+"""The cost of training a model: parameters, operations and memory."""
 
 from dataclasses import dataclass
-
-from aiayn.models.architecture import Architecture
 
 BYTES_OF_STATE = 16
 """Of a parameter in training: itself, its gradient and Adam's two moments, in single precision."""
@@ -79,53 +74,3 @@ class ModelCost:
         # The loss keeps gradients instead of logits: of the states it read and of the embeddings.
         loss = self.d_model * of.residual * (target_tokens + self.vocabulary_size)
         return self.source_kept.bytes(of) * source_tokens + self.target_kept.bytes(of) * target_tokens + loss
-
-
-def has_closed_form(shape: Architecture) -> bool:
-    """Whether `transformer_cost` covers the architecture; `measured_cost` covers all."""
-    return (
-        shape.attention in ("scaled_dot", "dot")
-        and shape.positions in ("sinusoidal", "sinusoidal_blocks", "learned", "rotary", "none")
-        and shape.normalization == "layer"
-        and shape.tied_embeddings
-    )
-
-
-def transformer_cost(shape: Architecture, *, vocabulary_size: int) -> ModelCost:
-    """The cost of a Transformer for which `has_closed_form` holds; `vocabulary_size` rows of embeddings."""
-    assert has_closed_form(shape)
-    layers, width = shape.num_layers, shape.d_model
-    keys, values = shape.num_heads * shape.d_k, shape.num_heads * shape.d_v
-    attention = width * (2 * keys + 2 * values)
-    feed_forward = 2 * width * shape.d_ff
-    is_dropped = shape.activation_dropout > 0
-    # ReLU works in place, and its gradient needs its output; dropout's result is another tensor.
-    active = shape.d_ff * (2 if shape.activation == "swish" or is_dropped else 1)
-    rotated = (2 * keys + 2 * shape.d_k) * (shape.positions == "rotary")  # queries, keys, and sines and cosines of both
-    # Source tokens pass the encoder's matrices, and the keys and values of cross-attention.
-    source_weights = layers * (attention + feed_forward + width * (keys + values))
-    target_weights = layers * (attention + feed_forward + width * (keys + values))
-    norms = 2 * width * (5 * layers + 2 * (shape.norm == "pre"))
-    biases = 2 * layers * (shape.d_ff + width) + 3 * layers * (2 * keys + values + width) * shape.projection_bias
-    positions = shape.max_positions * width * (shape.positions == "learned")
-    vectors = vocabulary_size * shape.output_bias + width * shape.target_space_embedding
-    embedding = vocabulary_size * width
-
-    has_mask = shape.dropout > 0
-    # Of a sub-layer: the sum that is normalised, the result that the next product reads, and dropout's mask.
-    ends = (2 * layers, 3 * layers)
-    source_products = width + layers * (2 * width + 2 * keys + 2 * values + active + keys + values + rotated)
-    target_products = width + layers * (3 * width + 3 * keys + 3 * values + active + rotated)
-    source_kept, target_kept = (
-        Kept(products, residuals=count * width, masks=(count + 1) * width * has_mask + layers * shape.d_ff * is_dropped)
-        for products, count in zip((source_products, target_products), ends, strict=True)
-    )
-    return ModelCost(
-        parameters=source_weights + target_weights + norms + biases + positions + vectors + embedding,
-        source_weights=source_weights,
-        target_weights=target_weights + embedding,
-        source_kept=source_kept,
-        target_kept=target_kept,
-        d_model=width,
-        vocabulary_size=vocabulary_size,
-    )

@@ -44,10 +44,10 @@ Memory: TypeAlias = tuple[Tensor, PaddedView]
 class Transformer(TranslationModel[DecoderState]):
     """Encoder and decoder. Training calls `states`, a search `begin` and `step`: methods of `TranslationModel`.
 
-    The defaults are the paper's parts; `construction.create_transformer` passes others. Sub-layers are made by calls
-    with their sizes, `end_norm(d_model)` makes a normalisation at the end of each stack, and `reach` is the largest
-    distance of a position that self-attention sees, for dot products; None: any. UserError if sinusoids are requested
-    with an odd d_model.
+    The defaults are the paper's parts; `create_transformer` of `aiayn.builders.models` passes others. Sub-layers are
+    made by calls with their sizes, `end_norm(d_model)` makes a normalisation at the end of each stack, and `reach` is
+    the largest distance of a position that self-attention sees, for dot products; None: any. UserError if sinusoids are
+    requested with an odd d_model.
     """
 
     def __init__(

@@ -1,13 +1,16 @@
 """The vocabulary and biases that the numbers of parameters in Table 3 imply."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
+from omegaconf import OmegaConf
 
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_transformer
+from aiayn.builders.models import create_transformer
+from aiayn.config.compose import compose_command
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.models.translation_model import count_parameters
 from aiayn.paper.tables import Row, load_table3
 from aiayn.reports.content import Content
@@ -89,9 +92,16 @@ def count(row: Row, *, vocabulary_size: int, projection_bias: bool) -> int:
     """The parameters of a row's model; no weight is allocated."""
     settings = row.settings(load_table3()).items()
     model: dict[str, Any] = {key.removeprefix("model."): value for key, value in settings if key.startswith("model.")}
-    model |= {"max_positions": 1024, "norm": "post", "layer_norm_epsilon": 1e-6, "projection_bias": projection_bias}
+    config = replace(_base(), **model, projection_bias=projection_bias)
     with torch.device("meta"):
-        return count_parameters(create_transformer(Architecture(**model), rows=vocabulary_size))
+        return count_parameters(create_transformer(config, rows=vocabulary_size))
+
+
+@cache
+def _base() -> TransformerConfig:
+    model = OmegaConf.to_object(compose_command("train", ["experiment=table3/base"]).model)
+    assert isinstance(model, TransformerConfig)
+    return model
 
 
 def _cell(row: Row, parameters: int) -> str:

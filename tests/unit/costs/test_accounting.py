@@ -6,9 +6,9 @@ from pathlib import Path
 import torch
 from tiny import ARCHITECTURE
 
+from aiayn.builders.cost import transformer_cost
 from aiayn.config.schema import CostConfig
 from aiayn.costs.accounting import CostMeter, cost_meter
-from aiayn.models.cost import transformer_cost
 from aiayn.runs.cost import Attempt, Basis, Devices, RunCost
 from aiayn.training.meter import AttemptCounters
 

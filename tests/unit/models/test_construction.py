@@ -6,11 +6,11 @@ import pytest
 import torch
 from tiny_models import architecture, sentences
 
-from aiayn.extensions.baselines.architecture import ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.builders.models import create_model
+from aiayn.config.model_schema import ModelConfig
 from aiayn.extensions.baselines.convolutional import ConvolutionalTranslator
 from aiayn.extensions.baselines.recurrent import RecurrentTranslator
-from aiayn.models.architecture import AnyArchitecture
-from aiayn.models.construction import create_model
+from aiayn.extensions.baselines.schema import Cell, ConvolutionalConfig, RecurrentAttention, RecurrentConfig
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 
@@ -26,7 +26,7 @@ def settings():
     ]
 
 before = settings()
-import aiayn.models.construction
+import aiayn.builders.models
 assert settings() == before
 """
 
@@ -35,18 +35,16 @@ def test_importing_models_changes_no_setting_of_torch() -> None:
     subprocess.run([sys.executable, "-c", SETTINGS], check=True, timeout=120)
 
 
-KINDS: list[tuple[AnyArchitecture, type[TranslationModel[Any]]]] = [
+COMMON: dict[str, Any] = {"d_model": 8, "num_layers": 1, "dropout": 0.0, "max_positions": 9}
+KINDS: list[tuple[ModelConfig, type[TranslationModel[Any]]]] = [
     (architecture(d_model=8), Transformer),
-    (RecurrentArchitecture(d_model=8, num_layers=1, cell="gru", attention="dot", dropout=0.0), RecurrentTranslator),
-    (
-        ConvolutionalArchitecture(d_model=8, num_layers=1, kernel_size=3, dropout=0.0, max_positions=9),
-        ConvolutionalTranslator,
-    ),
+    (RecurrentConfig(**COMMON, kind="recurrent", cell=Cell.gru, attention=RecurrentAttention.dot), RecurrentTranslator),
+    (ConvolutionalConfig(**COMMON, kind="convolutional", kernel_size=3), ConvolutionalTranslator),
 ]
 
 
 @pytest.mark.parametrize(("made_of", "kind"), KINDS)
-def test_every_architecture_has_its_model(made_of: AnyArchitecture, kind: type[TranslationModel[Any]]) -> None:
+def test_every_architecture_has_its_model(made_of: ModelConfig, kind: type[TranslationModel[Any]]) -> None:
     model = create_model(made_of, rows=29)
     assert type(model) is kind
     assert model.vocabulary_size == 29
@@ -54,7 +52,7 @@ def test_every_architecture_has_its_model(made_of: AnyArchitecture, kind: type[T
 
 
 @pytest.mark.parametrize("made_of", [made_of for made_of, _ in KINDS])
-def test_the_generators_state_decides(made_of: AnyArchitecture) -> None:
+def test_the_generators_state_decides(made_of: ModelConfig) -> None:
     models = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)

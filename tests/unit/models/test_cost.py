@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 from tiny_models import architecture
 from torch import Tensor
 
-from aiayn.config.model_schema import Activation, Attention, Normalization, Positions
+from aiayn.builders.cost import has_closed_form, transformer_cost
+from aiayn.builders.models import create_model
+from aiayn.config.model_schema import Activation, Attention, Normalization, Positions, TransformerConfig
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_model
-from aiayn.models.cost import BYTES_OF_STATE, HALF, SINGLE, ModelCost, has_closed_form, transformer_cost
+from aiayn.models.cost import BYTES_OF_STATE, HALF, SINGLE, ModelCost
 from aiayn.models.measured_cost import measured_cost
 from aiayn.models.translation_model import TranslationModel, count_parameters
 from aiayn.training.loss import output_losses
 
 sizes = st.integers(1, 9)
 architectures = st.builds(
-    Architecture,
+    architecture,
     d_model=st.integers(1, 9).map(lambda half: 2 * half),
     d_ff=sizes,
     num_layers=st.integers(1, 3),
@@ -45,7 +45,7 @@ architectures = st.builds(
 
 @settings(max_examples=25)
 @given(architecture=architectures, vocabulary_size=st.integers(1, 50))
-def test_the_closed_form_is_what_torch_counts(architecture: Architecture, vocabulary_size: int) -> None:
+def test_the_closed_form_is_what_torch_counts(architecture: TransformerConfig, vocabulary_size: int) -> None:
     closed = transformer_cost(architecture, vocabulary_size=vocabulary_size)
     counted = measured_cost(lambda rows: create_model(architecture, rows=rows), vocabulary_size=vocabulary_size)
     assert (closed.parameters, closed.source_weights, closed.target_weights) == (
@@ -83,7 +83,7 @@ def kept(model: TranslationModel[Any], *, sentences: int, source_len: int, targe
     return sum(storages.values())
 
 
-def cost_of(shape: Architecture, *, rows: int) -> ModelCost:
+def cost_of(shape: TransformerConfig, *, rows: int) -> ModelCost:
     """In closed form, or measured where there is none."""
     if has_closed_form(shape):
         return transformer_cost(shape, vocabulary_size=rows)

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import ARCHITECTURE
 
+from aiayn.builders.models import create_transformer
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.step import Hypothesis
 from aiayn.extensions.baselines.convolutional import ConvolutionalTranslator
 from aiayn.extensions.baselines.recurrent import RecurrentTranslator
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.construction import create_transformer
 from aiayn.models.ensemble import Ensemble, log_mean
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel

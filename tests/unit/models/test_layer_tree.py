@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_models import architecture
 
-from aiayn.extensions.baselines.architecture import RecurrentArchitecture
+from aiayn.builders.cost import transformer_cost
+from aiayn.builders.models import create_model
+from aiayn.config.model_schema import TransformerConfig
+from aiayn.extensions.baselines.schema import Cell, RecurrentAttention, RecurrentConfig
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_model
-from aiayn.models.cost import SINGLE, transformer_cost
+from aiayn.models.cost import SINGLE
 from aiayn.models.layer_tree import Layer, named_shapes, probe_batches, traced
 from aiayn.models.measured_cost import measured_cost
 
@@ -54,7 +55,7 @@ lengths = st.lists(st.integers(1, 12), min_size=3, max_size=3)
 )
 @pytest.mark.long
 def test_parameters_and_operations_are_those_of_the_closed_form(
-    shape: Architecture, source: list[int], target: list[int]
+    shape: TransformerConfig, source: list[int], target: list[int]
 ) -> None:
     tree, cost = layers(shape, source, target), transformer_cost(shape, vocabulary_size=ROWS)
     assert tree.parameters == cost.parameters
@@ -72,9 +73,10 @@ def test_memory_is_that_of_the_closed_form(change: dict[str, Any]) -> None:
     assert tree.kept_bytes == pytest.approx(stated, rel=0.03)
 
 
-@pytest.mark.parametrize("attention", ["none", "additive", "dot"])
-def test_a_model_that_needs_values_is_traced_on_the_cpu(attention: str) -> None:
-    shape = RecurrentArchitecture(d_model=16, num_layers=2, cell="lstm", attention=attention, dropout=0.1)
+@pytest.mark.parametrize("attention", RecurrentAttention)
+def test_a_model_that_needs_values_is_traced_on_the_cpu(attention: RecurrentAttention) -> None:
+    common: dict[str, Any] = {"d_model": 16, "num_layers": 2, "dropout": 0.1, "max_positions": 99}
+    shape = RecurrentConfig(**common, kind="recurrent", cell=Cell.lstm, attention=attention)
     with pytest.raises(NotImplementedError):
         layers(shape, [5, 5], [6, 6])
     tree = layers(shape, [5, 5], [6, 6], device="cpu")

@@ -6,14 +6,14 @@ import pytest
 import torch
 from tiny import ARCHITECTURE
 
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_model
+from aiayn.builders.models import create_model
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.models.translation_model import count_parameters
 
 BASE = replace(
     ARCHITECTURE, d_model=512, d_ff=2048, num_layers=6, num_heads=8, d_k=64, d_v=64, dropout=0.1, max_positions=1024
 )
-ROWS: dict[str, tuple[Architecture, int | None]] = {  # the printed millions; None: the paper leaves the cell blank
+ROWS: dict[str, tuple[TransformerConfig, int | None]] = {  # the printed millions; None: the paper leaves the cell blank
     "base": (BASE, 65),
     "a_h1": (replace(BASE, num_heads=1, d_k=512, d_v=512), None),
     "a_h4": (replace(BASE, num_heads=4, d_k=128, d_v=128), None),
@@ -37,13 +37,13 @@ ROWS: dict[str, tuple[Architecture, int | None]] = {  # the printed millions; No
 }
 
 
-def counted(row: Architecture, *, vocabulary_size: int, projection_bias: bool) -> int:
+def counted(row: TransformerConfig, *, vocabulary_size: int, projection_bias: bool) -> int:
     with torch.device("meta"):
         model = create_model(replace(row, projection_bias=projection_bias), rows=vocabulary_size)
     return count_parameters(model)
 
 
-def expected(row: Architecture, *, vocabulary_size: int, projection_bias: bool) -> int:
+def expected(row: TransformerConfig, *, vocabulary_size: int, projection_bias: bool) -> int:
     d, keys, values = row.d_model, row.num_heads * row.d_k, row.num_heads * row.d_v
     attention = 2 * d * keys + 2 * d * values + projection_bias * (2 * keys + values + d)
     feed_forward = 2 * d * row.d_ff + row.d_ff + d

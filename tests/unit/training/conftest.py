@@ -8,10 +8,10 @@ import torch
 from pytorch_lightning import Trainer
 from tiny import ARCHITECTURE
 
+from aiayn.builders.models import create_transformer
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_transformer
 from aiayn.models.transformer import Transformer
 
 
@@ -23,12 +23,12 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
 
 
 @pytest.fixture(scope="session")
-def architecture() -> Architecture:
+def architecture() -> TransformerConfig:
     return replace(ARCHITECTURE, dropout=0.1, max_positions=128)
 
 
 @pytest.fixture(scope="session")
-def model(prepared: PreparedData, architecture: Architecture) -> Transformer:
+def model(prepared: PreparedData, architecture: TransformerConfig) -> Transformer:
     """In evaluation mode, with weights that disagree with each other more than fresh ones do."""
     torch.manual_seed(3)
     model = create_transformer(architecture, rows=prepared.tokenizer.vocabulary_size)

@@ -16,7 +16,7 @@ from tiny import ARCHITECTURE, RECIPE, SEARCH
 from tiny_models import loss_and_gradients
 from torch import Tensor, nn
 
-from aiayn.builders.architecture import architecture_of
+from aiayn.builders.models import create_model, create_transformer
 from aiayn.config import store
 from aiayn.config.compose import compose_command
 from aiayn.config.model_schema import ModelConfig
@@ -28,8 +28,6 @@ from aiayn.decoding.step import Hypothesis
 from aiayn.extensions.baselines.recurrent import RecurrentTranslator
 from aiayn.extensions.parsing.symbols import SymbolTokenizer
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.architecture import AnyArchitecture
-from aiayn.models.construction import create_model, create_transformer
 from aiayn.models.kernels.decoder_state import DecoderState
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
@@ -69,12 +67,12 @@ operation of a GPU, which casts for itself: the fake device's does not, so these
 
 
 @cache
-def architecture(name: str) -> AnyArchitecture:
+def architecture(name: str) -> ModelConfig:
     """An experiment's at scale=nano, with one layer."""
     config = OmegaConf.to_object(compose_command("train", [f"experiment={name}", "scale=nano"]).model)
     assert isinstance(config, ModelConfig)
     config.num_layers = 1
-    return architecture_of(config)
+    return config
 
 
 def build(name: str) -> TranslationModel[Any]:

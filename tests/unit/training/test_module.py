@@ -12,10 +12,10 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch.nn.functional import cross_entropy
 from training_step import TrainingStep
 
+from aiayn.builders.models import create_transformer
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.data.batches.collation import IGNORED, TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, Sentences
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_transformer
 from aiayn.models.transformer import Transformer
 from aiayn.training.loss import output_losses
 from aiayn.training.module import TranslationModule
@@ -29,11 +29,11 @@ Gradients = dict[str, Tensor]
 
 
 @pytest.fixture
-def module(architecture: Architecture) -> TranslationModule:
+def module(architecture: TransformerConfig) -> TranslationModule:
     return module_of(architecture)
 
 
-def module_of(architecture: Architecture) -> TranslationModule:
+def module_of(architecture: TransformerConfig) -> TranslationModule:
     torch.manual_seed(3)
     return TranslationModule(
         model=create_transformer(dataclasses.replace(architecture, dropout=0.0), rows=ENTRIES),
@@ -88,7 +88,7 @@ def test_every_token_of_a_step_has_the_same_weight_in_unequal_micro_batches(
 @pytest.mark.parametrize("multiple", [pytest.param(1, marks=pytest.mark.long), 64])
 @pytest.mark.filterwarnings("ignore:.*torch.autograd.function.Function.* should not be instantiated")  # Dynamo does
 def test_a_compiled_model_makes_the_same_gradients_and_few_graphs_serve_all_shapes(
-    architecture: Architecture, pairs: PairsInMemory, multiple: int
+    architecture: TransformerConfig, pairs: PairsInMemory, multiple: int
 ) -> None:
     module = module_of(dataclasses.replace(architecture, num_layers=1))  # each takes as long to compile
     counter = CompileCounterWithBackend("eager")

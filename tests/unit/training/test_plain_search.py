@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from aiayn.builders.models import create_transformer
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.length_penalty import length_penalty
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_transformer
 from aiayn.models.kernels.decoder_state import DecoderState
 from aiayn.models.layers import DecoderLayer
 from aiayn.models.transformer import Transformer
@@ -25,7 +25,7 @@ Output = tuple[list[int], float]
 
 
 @pytest.fixture(scope="module")
-def small(architecture: Architecture) -> Transformer:
+def small(architecture: TransformerConfig) -> Transformer:
     """Fresh weights repeat themselves without end; lifting the end mark makes outputs of all lengths."""
     torch.manual_seed(1)
     model = create_transformer(replace(architecture, num_layers=1), rows=VOCABULARY)

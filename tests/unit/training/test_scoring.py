@@ -8,6 +8,8 @@ import torch
 from numpy.typing import NDArray
 from tiny import ARCHITECTURE, SEARCH
 
+from aiayn.builders.models import create_transformer
+from aiayn.config.model_schema import DecoderStart, TransformerConfig
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.sentences import Sentences
 from aiayn.data.preparation.prepared import PreparedData
@@ -17,8 +19,6 @@ from aiayn.errors import RunFailedError
 from aiayn.extensions.parsing.repair import is_well_formed
 from aiayn.extensions.parsing.symbols import SymbolTokenizer
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.architecture import Architecture
-from aiayn.models.construction import create_transformer
 from aiayn.models.ensemble import Ensemble
 from aiayn.models.transformer import Memory, Transformer
 from aiayn.training.scoring import AnyModel, search_all, sentence_likelihoods
@@ -82,7 +82,7 @@ def test_likelihoods_are_those_of_forced_decoding(
 
 
 def test_an_ensemble_has_the_likelihoods_of_its_forced_decoding(
-    model: Transformer, prepared: PreparedData, architecture: Architecture
+    model: Transformer, prepared: PreparedData, architecture: TransformerConfig
 ) -> None:
     torch.manual_seed(4)
     other = create_transformer(replace(architecture, d_model=8, num_layers=1), rows=len(model.output_weight) + 2)
@@ -108,8 +108,10 @@ def test_translations_come_in_the_order_of_the_split(
     assert sum(finished) == len(split)
 
 
-@pytest.mark.parametrize("start", ["eos", "pad", "zeros"])
-def test_outputs_follow_the_start_of_the_model(prepared: PreparedData, architecture: Architecture, start: str) -> None:
+@pytest.mark.parametrize("start", [each for each in DecoderStart if each is not DecoderStart.bos])
+def test_outputs_follow_the_start_of_the_model(
+    prepared: PreparedData, architecture: TransformerConfig, start: DecoderStart
+) -> None:
     torch.manual_seed(6)
     tokenizer, sources = prepared.tokenizer, prepared.split("test").source
     model = create_transformer(replace(architecture, decoder_start=start), rows=tokenizer.vocabulary_size).eval()
@@ -129,7 +131,9 @@ def test_outputs_respect_max_extra_length(model: Transformer, prepared: Prepared
         assert not {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id} & set(output.tokens)
 
 
-def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData, architecture: Architecture) -> None:
+def test_no_output_is_longer_than_learned_positions_reach(
+    prepared: PreparedData, architecture: TransformerConfig
+) -> None:
     torch.manual_seed(5)
     longest = int(prepared.split("dev").source.lengths.max()) + 3
     learned = replace(architecture, positions="learned", max_positions=longest)
@@ -140,7 +144,7 @@ def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData
 
 
 @pytest.mark.parametrize("refills", [False, True])
-def test_a_constrained_search_finds_only_trees_over_the_words(architecture: Architecture, refills: bool) -> None:
+def test_a_constrained_search_finds_only_trees_over_the_words(architecture: TransformerConfig, refills: bool) -> None:
     symbols = ["(S", "(NP", ")S", ")NP", "DT", "NN"]
     tokenizer = SymbolTokenizer(classes=["⟨unk⟩"], targets=symbols, words=["the", "dogs", "bark"])
     torch.manual_seed(3)

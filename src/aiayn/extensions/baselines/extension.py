@@ -6,12 +6,10 @@ EXTENSION = Extension(
     models={
         "recurrent": Model(
             schema="aiayn.extensions.baselines.schema:RecurrentConfig",
-            architecture="aiayn.extensions.baselines.architecture:RecurrentArchitecture",
             model="aiayn.extensions.baselines.recurrent:RecurrentTranslator",
         ),
         "convolutional": Model(
             schema="aiayn.extensions.baselines.schema:ConvolutionalConfig",
-            architecture="aiayn.extensions.baselines.architecture:ConvolutionalArchitecture",
             model="aiayn.extensions.baselines.convolutional:ConvolutionalTranslator",
         ),
     },

@@ -3,22 +3,20 @@
 import logging
 import time
 from contextlib import nullcontext
-from functools import cache
 from statistics import median
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from aiayn.builders.architecture import architecture_of
-from aiayn.builders.models import device_of
+from aiayn.builders.models import create_model, device_of
+from aiayn.config.model_schema import ModelConfig
 from aiayn.errors import UserError
 from aiayn.extensions.costs.schema import PlanConfig
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.architecture import AnyArchitecture
-from aiayn.models.construction import create_model
 from aiayn.models.translation_model import TranslationModel, count_parameters
 from aiayn.system.allocator import keep_memory
+from aiayn.system.caching import cached_by_repr
 from aiayn.system.gpu import configure_gpus
 from aiayn.system.progress import Bar
 from aiayn.system.resource_errors import memory_errors_explained
@@ -63,7 +61,7 @@ def seconds_per_step(
     assert config.hardware.calibration_seconds is not None
     with memory_errors_explained("optimization.max_tokens_per_device"):
         passes, update = _measured(
-            architecture_of(config.model),
+            config.model,
             vocabulary_size,
             sentences=max(1, round(share * max(source_tokens, target_tokens) / SENTENCE_LENGTH)),
             target_length=max(1, round(SENTENCE_LENGTH * target_tokens / source_tokens)),
@@ -74,9 +72,9 @@ def seconds_per_step(
     return passes / share * count + update
 
 
-@cache
+@cached_by_repr
 def _measured(
-    architecture: AnyArchitecture,
+    config: ModelConfig,
     vocabulary_size: int,
     *,
     sentences: int,
@@ -86,7 +84,7 @@ def _measured(
     seconds: float,
 ) -> tuple[float, float]:
     """Median seconds of forward and backward passes, and of Adam's update; cached by arguments."""
-    trained = create_model(architecture, rows=vocabulary_size).to(device).train()
+    trained = create_model(config, rows=vocabulary_size).to(device).train()
     logger.info("measuring %s parameters on %s", f"{count_parameters(trained):,}", device)
     optimizer = torch.optim.Adam(trained.parameters(), lr=1e-9, fused=True)
     source, target = (

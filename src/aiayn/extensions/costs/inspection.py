@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from aiayn.builders.architecture import accumulation, architecture_of, embedding_rows
+from aiayn.builders.models import create_model
 from aiayn.builders.preparation import cached_data
+from aiayn.builders.sizes import accumulation, embedding_rows
 from aiayn.config.model_schema import ModelConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.data.batches.batching import micro_batches
@@ -14,7 +15,6 @@ from aiayn.data.batches.epoch_plan import plan_epoch
 from aiayn.extensions.costs.calibration import SENTENCE_LENGTH
 from aiayn.extensions.costs.plan import micro_batch
 from aiayn.flat_tokens import FlatTokens, Layout
-from aiayn.models.construction import create_model
 from aiayn.models.layer_tree import Layer, named_shapes, probe_batches, traced
 from aiayn.system import processes
 
@@ -142,7 +142,7 @@ def _both(
 def _layers(config: ModelConfig, vocabulary: int, batch: BatchLengths, *, device: str) -> Layer:
     rows = embedding_rows(config, vocabulary_size=vocabulary)
     with torch.device(device), torch.random.fork_rng(devices=[]):
-        model = create_model(architecture_of(config), rows=rows)
+        model = create_model(config, rows=rows)
     model = model if device == "meta" else model.double()
     tree, *probed = (traced(model, *sides) for sides in (batch.flat(), *probe_batches()))
     return named_shapes(tree, probed)

@@ -4,7 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aiayn.builders.architecture import accumulation, embedding_rows, model_cost
+from aiayn.builders.cost import model_cost
+from aiayn.builders.sizes import accumulation, embedding_rows
 from aiayn.config.data_schema import (
     DataConfig,
     GrammarDataConfig,

@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.errors import UserError
-from aiayn.models.architecture import Architecture
 from aiayn.models.positions import sinusoids
 from aiayn.models.variants.positions import sinusoids_in_blocks
 
@@ -26,18 +26,18 @@ SUPPORTED: Mapping[str, Sequence[object]] = {
     "normalization": ("layer",),
     "residual": (True,),
 }
-"""Supported values of an architecture's fields; other fields are not restricted."""
+"""Supported values of a model's settings; others are not restricted."""
 
 
-def table_length(architecture: Architecture) -> int:
+def table_length(config: TransformerConfig) -> int:
     """The most tokens of a source or an output of the exported model."""
-    return architecture.max_positions * (1 if architecture.positions == "learned" else SINUSOID_TABLE)
+    return config.max_positions * (1 if config.positions == "learned" else SINUSOID_TABLE)
 
 
-def check_supported(architecture: Architecture, *, setting: str) -> None:
-    """Check that CTranslate2 can represent an architecture; a UserError names `setting` and the unsupported key."""
+def check_supported(config: TransformerConfig, *, setting: str) -> None:
+    """Check that CTranslate2 can represent a model; a UserError names `setting` and the unsupported key."""
     for key, supported in SUPPORTED.items():
-        value = getattr(architecture, key)
+        value = getattr(config, key)
         if value not in supported:
             choices = " or ".join(str(each).lower() for each in supported)
             raise UserError(
@@ -48,7 +48,7 @@ def check_supported(architecture: Architecture, *, setting: str) -> None:
 
 def transformer_spec(
     weights: Mapping[str, Tensor],
-    architecture: Architecture,
+    config: TransformerConfig,
     *,
     pieces: Sequence[str],
     pad_id: int,
@@ -65,47 +65,47 @@ def transformer_spec(
     """
     from ctranslate2.specs import Activation, TransformerSpec
 
-    is_pre = architecture.norm == "pre"
-    source = _Weights(weights, architecture)
+    is_pre = config.norm == "pre"
+    source = _Weights(weights, config)
     spec = TransformerSpec.from_config(
-        architecture.num_layers,
+        config.num_layers,
         source.num_heads,
         pre_norm=is_pre,
-        activation=Activation.SWISH if architecture.activation == "swish" else Activation.RELU,
+        activation=Activation.SWISH if config.activation == "swish" else Activation.RELU,
     )
-    spec.config.layer_norm_epsilon = architecture.layer_norm_epsilon
+    spec.config.layer_norm_epsilon = config.layer_norm_epsilon
     spec.config.unk_token = pieces[pad_id if unk_id is None else unk_id]
     spec.config.bos_token, spec.config.eos_token = pieces[bos_id], pieces[eos_id]
     starts = {"pad": pad_id, "eos": eos_id}
-    spec.config.decoder_start_token = pieces[starts.get(architecture.decoder_start, bos_id)]
+    spec.config.decoder_start_token = pieces[starts.get(config.decoder_start, bos_id)]
     spec.register_source_vocabulary(list(pieces))
     spec.register_target_vocabulary(list(pieces))
     positions = _positions(source)
-    target = "embedding" if architecture.tied_embeddings else "untied_target_embedding"
+    target = "embedding" if config.tied_embeddings else "untied_target_embedding"
     for name, part, embeddings, of_side in (
         ("encoder", spec.encoder, spec.encoder.embeddings[0], "embedding"),
         ("decoder", spec.decoder, spec.decoder.embeddings, target),
     ):
         embeddings.weight = source.named(f"{of_side}.weight")[: len(pieces)]
-        if part is spec.decoder and architecture.decoder_start == "zeros":
+        if part is spec.decoder and config.decoder_start == "zeros":
             embeddings.weight[bos_id] = 0.0
         part.position_encodings.encodings = positions
-        if part is spec.encoder and architecture.target_space_embedding:
+        if part is spec.encoder and config.target_space_embedding:
             part.position_encodings.encodings = positions + source.named("target_space")
         for number, layer in enumerate(part.layer):
             source.fill_layer(layer, f"{name}.{number}")
         if is_pre:
             source.fill_norm(part.layer_norm, f"{name}_norm")
-    output = "embedding" if architecture.tied_embeddings else "untied_output"
+    output = "embedding" if config.tied_embeddings else "untied_output"
     spec.decoder.projection.weight = source.named(f"{output}.weight")[: len(pieces)]
-    bias = source.named("output_bias")[: len(pieces)] if architecture.output_bias else torch.zeros(len(pieces))
+    bias = source.named("output_bias")[: len(pieces)] if config.output_bias else torch.zeros(len(pieces))
     spec.decoder.projection.bias = bias.index_fill_(0, torch.tensor([pad_id, bos_id]), NEVER)
     return spec
 
 
 def _positions(source: "_Weights") -> Tensor:
     """The table of positions, `[table_length, d_model]`."""
-    shape = source.architecture
+    shape = source.config
     if shape.positions == "learned":
         return source.named("positions.table")
     length = table_length(shape)
@@ -120,25 +120,25 @@ class _Weights:
     """A model's weights by parameter name."""
 
     weights: Mapping[str, Tensor]
-    architecture: Architecture
+    config: TransformerConfig
 
     @property
     def width(self) -> int:
         """Of the queries, keys and values of an exported head."""
-        return max(self.architecture.d_k, self.architecture.d_v)
+        return max(self.config.d_k, self.config.d_v)
 
     @property
     def num_heads(self) -> int:
         """Exported heads; see `transformer_spec`."""
-        is_lone = self.architecture.num_heads == 1 and self.width != self.architecture.d_model
-        return 2 if is_lone else self.architecture.num_heads
+        is_lone = self.config.num_heads == 1 and self.width != self.config.d_model
+        return 2 if is_lone else self.config.num_heads
 
     def named(self, name: str) -> Tensor:
         """A float32 copy: CTranslate2's quantisation works in place."""
         return self.weights[name].detach().to("cpu", torch.float32, copy=True)
 
     def fill_layer(self, layer: Any, name: str) -> None:
-        d_k, d_v = self.architecture.d_k, self.architecture.d_v
+        d_k, d_v = self.config.d_k, self.config.d_v
         self.fill_attention(layer.self_attention, f"{name}.self_attention", {"query_key_value": (d_k, d_k, d_v)})
         self.fill_norm(layer.self_attention.layer_norm, f"{name}.self_attention_residual.norm")
         if hasattr(layer, "attention"):
@@ -157,8 +157,8 @@ class _Weights:
             if f"{name}.{projection}.bias" in self.weights:
                 linear.bias = self._padded(linear.bias, widths)
         self.fill_linear(output, f"{name}.output")
-        output.weight = self._padded(output.weight.T, (self.architecture.d_v,)).T.contiguous()
-        attention.queries_scale = 1.0 / math.sqrt(self.architecture.d_k)
+        output.weight = self._padded(output.weight.T, (self.config.d_v,)).T.contiguous()
+        attention.queries_scale = 1.0 / math.sqrt(self.config.d_k)
 
     def fill_linear(self, linear: Any, name: str) -> None:
         linear.weight = self.named(f"{name}.weight")
@@ -173,7 +173,7 @@ class _Weights:
 
         `rows` are `[num_heads * sum(widths), ...]`: all heads of the first width, then all of the next.
         """
-        count, parts = self.architecture.num_heads, []
+        count, parts = self.config.num_heads, []
         for part in torch.split(rows, [count * each for each in widths]):
             heads = part.reshape(count, -1, *part.shape[1:])  # [num_heads, d, ...]
             rest = (0, 0) * (heads.dim() - 2)

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from aiayn.builders.architecture import architecture_of
 from aiayn.config.freeze import frozen_text
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.outputs import new_output
 from aiayn.data.given_pieces import GivenTokenizer
 from aiayn.errors import UserError
@@ -17,7 +17,6 @@ from aiayn.extensions.foreign.schema import ExportConfig, ExportFormat, Quantiza
 from aiayn.inference.averaging import steps_averaged
 from aiayn.inference.opened_runs import OpenedRun, open_for_use
 from aiayn.inference.weights import finite_weights
-from aiayn.models.architecture import Architecture
 from aiayn.system import files
 from aiayn.system.extras import require
 from aiayn.system.resource_errors import disk_errors_explained
@@ -54,17 +53,17 @@ def export_run(request: ExportConfig) -> Path:
 
 def write_ctranslate2(run: OpenedRun, folder: Path, quantization: Quantization) -> None:
     """Write model, vocabulary, configuration and tokenizer to an empty folder."""
-    setting, architecture = f"run={run.directory.path}", architecture_of(run.config.model)
-    if not isinstance(architecture, Architecture):
+    setting, model = f"run={run.directory.path}", run.config.model
+    if not isinstance(model, TransformerConfig):
         raise UserError(
-            f"{setting}: CTranslate2 does not support model.kind={run.config.model.kind}, only transformer; "
+            f"{setting}: CTranslate2 does not support model.kind={model.kind}, only transformer; "
             "take format=safetensors"
         )
-    check_supported(architecture, setting=setting)
+    check_supported(model, setting=setting)
     tokenizer = run.tokenizer()
     spec = transformer_spec(
         _weights(run, vocabulary_size=tokenizer.vocabulary_size),
-        architecture,
+        model,
         pieces=tokenizer.pieces,
         pad_id=tokenizer.pad_id,
         bos_id=tokenizer.bos_id,

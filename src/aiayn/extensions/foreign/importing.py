@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from aiayn.builders.architecture import architecture_of
+from aiayn.builders.models import create_model
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.compose import compose_command
 from aiayn.config.data_schema import SplitFilesConfig
@@ -25,7 +25,6 @@ from aiayn.extensions.foreign.marian import read_marian
 from aiayn.extensions.foreign.model import ForeignModel
 from aiayn.extensions.foreign.schema import ImportConfig
 from aiayn.inference.weights import fit_weights
-from aiayn.models.construction import create_model
 from aiayn.models.translation_model import count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
@@ -167,7 +166,7 @@ def _check_shapes(config: TrainConfig, model: ForeignModel, checkpoint: Path) ->
             f"embeddings have {rows} rows; replace the file by that of this model"
         )
     with torch.device("meta"):
-        own = create_model(architecture_of(config.model), rows=rows)
+        own = create_model(config.model, rows=rows)
     fit_weights(own, model.weights, checkpoint, key="checkpoint")
     return count_parameters(own)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NotRequired, cast
@@ -15,7 +16,7 @@ from aiayn.reports.code_versions import CodeContent, version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Bucket, ComparedSystem, Comparison, compare, sort_key
 from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, Evidence, show
-from aiayn.reports.grid import Grid
+from aiayn.reports.grid import Column, Grid
 from aiayn.reports.numbers import effect_text, two_decimals, with_deviation
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.system.documents import NullIsInfinity
@@ -86,20 +87,34 @@ def grids(comparison: Comparison) -> Iterator[Grid]:
 
 
 def _results(comparison: Comparison) -> Grid:
-    has_reference = comparison.reference is not None
-    lines = []
-    for number, system in enumerate(comparison.systems):
-        effects, metrics = comparison.differences(number), comparison.metrics
-        parameters, speed = _parameters(system), _speed(system)
-        scores = (with_deviation(each.values[number], each.deviations[number], 2) for each in metrics.values())
-        decimals = {"ppl": 3, "bleu": 2}
-        to_reference = (effect_text(effects.get(name), decimals[name]) for name in metrics) if has_reference else ()
-        size = "" if parameters is None else f"{parameters / 1e6:.2f}M"
-        names, seeds = names_of(comparison, system), str(len(system.runs))
-        lines.append((*names, seeds, *scores, *to_reference, size, "" if speed is None else f"{speed:,.0f}"))
-    differences = ("<log PPL − reference", "<BLEU − reference") if has_reference else ()
-    headings = (*name_headings(comparison), "seeds", "PPL", "BLEU", *differences, "params", "tokens/s")
-    return Grid("Runs side by side", headings, (tuple(lines),))
+    def score(number: int, metric: str) -> str:
+        found = comparison.metrics[metric]
+        return with_deviation(found.values[number], found.deviations[number], 2)
+
+    def to_reference(number: int, metric: str, decimals: int) -> str:
+        return effect_text(comparison.differences(number).get(metric), decimals)
+
+    def size(number: int) -> str:
+        parameters = _parameters(comparison.systems[number])
+        return "" if parameters is None else f"{parameters / 1e6:.2f}M"
+
+    def speed(number: int) -> str:
+        rate = _speed(comparison.systems[number])
+        return "" if rate is None else f"{rate:,.0f}"
+
+    columns = [
+        *name_columns(comparison),
+        Column("seeds", lambda number: str(len(comparison.systems[number].runs))),
+        Column("PPL", partial(score, metric="ppl")),
+        Column("BLEU", partial(score, metric="bleu")),
+    ]
+    if comparison.reference is not None:
+        columns += [
+            Column("<log PPL − reference", partial(to_reference, metric="ppl", decimals=3)),
+            Column("<BLEU − reference", partial(to_reference, metric="bleu", decimals=2)),
+        ]
+    columns += [Column("params", size), Column("tokens/s", speed)]
+    return Grid.of("Runs side by side", columns, range(len(comparison.systems)))
 
 
 def _parameters(system: ComparedSystem) -> float | None:
@@ -138,22 +153,22 @@ def _crossed(comparison: Comparison, axes: tuple[str, str], metric: str) -> Grid
 
 
 def _by_length(comparison: Comparison, metric: str) -> Grid:
-    ranges = [
-        f"{bucket.shortest} to {bucket.longest}{UNSEEN if bucket.is_unseen else ''}" for bucket in comparison.buckets
-    ]
-    lines = []
-    for number, system in enumerate(comparison.systems):
-        scores = (two_decimals(getattr(bucket, metric)[number]) for bucket in comparison.buckets)
-        lines.append((*names_of(comparison, system), *scores))
-    title = f"{metric.upper()} by source length in tokens"
-    return Grid(title, (*name_headings(comparison), *ranges), (tuple(lines),))
+    def score(number: int, bucket: Bucket) -> str:
+        return two_decimals(getattr(bucket, metric)[number])
+
+    columns = name_columns(comparison)
+    for bucket in comparison.buckets:
+        heading = f"{bucket.shortest} to {bucket.longest}{UNSEEN if bucket.is_unseen else ''}"
+        columns.append(Column(heading, partial(score, bucket=bucket)))
+    return Grid.of(f"{metric.upper()} by source length in tokens", columns, range(len(comparison.systems)))
 
 
 def _meanings(comparison: Comparison) -> Grid:
     """The settings in which systems differ; those equal to the reference's are omitted."""
     reference = None if comparison.reference is None else comparison.systems[comparison.reference].settings
-    lines = []
-    for system in comparison.systems:
+
+    def meaning(number: int) -> str:
+        system = comparison.systems[number]
         is_reference = system.settings is reference
         stated = [
             f"{_short(key, comparison.differing)} {_cell(value)}"
@@ -161,19 +176,20 @@ def _meanings(comparison: Comparison) -> Grid:
             if (value := system.settings.get(key)) is not None
             and (reference is None or is_reference or value != reference.get(key))
         ]
-        lines.append((*names_of(comparison, system), ", ".join(stated) or "as the reference"))
-    other = "settings" if reference is None else "settings that are not the reference's"
-    return Grid("Settings by name", (*name_headings(comparison), f"<{other}"), (tuple(lines),))
+        return ", ".join(stated) or "as the reference"
+
+    heading = "<settings" if reference is None else "<settings that are not the reference's"
+    columns = [*name_columns(comparison), Column(heading, meaning)]
+    return Grid.of("Settings by name", columns, range(len(comparison.systems)))
 
 
-def name_headings(comparison: Comparison) -> tuple[str, ...]:
-    """Of the columns of `names_of`."""
-    return tuple(f"<{_short(key, comparison.columns)}" for key in comparison.columns)
+def name_columns(comparison: Comparison) -> list[Column[int]]:
+    """Columns with the name of each system, by its number."""
 
+    def cell(number: int, key: str) -> str:
+        return _cell(comparison.systems[number].settings.get(key))
 
-def names_of(comparison: Comparison, system: ComparedSystem) -> tuple[str, ...]:
-    """The name of a system, a cell for each of the comparison's columns."""
-    return tuple(_cell(system.settings.get(key)) for key in comparison.columns)
+    return [Column(f"<{_short(key, comparison.columns)}", partial(cell, key=key)) for key in comparison.columns]
 
 
 def _cell(value: object) -> str:
@@ -208,7 +224,7 @@ def _budgets(comparison: Comparison, reference: ComparedSystem) -> Iterator[str]
     """A line for each system whose budget is not the reference's."""
     for number, system in enumerate(comparison.systems):
         if budgets := budgets_text(system.runs[0], reference.runs[0]):
-            name = ", ".join(filter(None, names_of(comparison, system)))
+            name = ", ".join(filter(None, (column.cell(number) for column in name_columns(comparison))))
             is_left_out = number in comparison.of_other_budgets
             yield f"{name}: {'no difference to the reference, ' if is_left_out else ''}budgets {budgets}"
 

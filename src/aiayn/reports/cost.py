@@ -1,9 +1,9 @@
 """The cost of runs, each and in total, with the cost column of Table 2."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from aiayn.config.report_schema import OnlyComparedConfig, ReportConfig
 from aiayn.errors import UserError
@@ -11,7 +11,7 @@ from aiayn.paper.tables import load_table2
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
-from aiayn.reports.grid import Grid
+from aiayn.reports.grid import Column, Grid
 from aiayn.reports.numbers import counted, duration, hours, operations
 from aiayn.reports.reported_runs import ReportedRun, RunProvenance, is_asked_for, readable_runs
 from aiayn.runs.cost import Attempt, RunCost, Total
@@ -133,46 +133,62 @@ def grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
 
 def cost_grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
     """Time, energy and money; operations."""
-    count, total = counted(len(runs), "run"), total_of(runs)
-    lost = sum(run.lost_seconds or 0.0 for run in runs)
-    attempts = sum(len(run.account.attempts) for run in runs)
-    spans = ("training", "validation", "evaluation", "lost")
-    bill = ("device-hours", "GPU kWh", "CPU kWh", "price")
-    yield Grid(
-        "Time, energy and money",
-        ("<run", "<state", "attempts", "<devices", *spans, *bill),
-        (tuple(map(_times, runs)), ((count, "", str(attempts), "", *_cost_cells(total, lost)),)),
-    )
-    of_runs = tuple((run.name, *_operations(run.account.total, _rates(run.account.attempts))) for run in runs)
-    headings = ("<run", ANALYTIC, PAPERS, "<sustained", "MFU")
-    yield Grid("Operations", headings, (of_runs, ((count, *_operations(total, "")),)))
+    lines, every = [_line(run) for run in runs], total_of(runs)
+    lost, attempts = sum(line.lost for line in lines), [each for line in lines for each in line.attempts]
+    sums = [_Line(counted(len(runs), "run"), "", attempts, "", "", lost, every)]
+    yield Grid.of("Time, energy and money", TIMES, lines, sums)
+    yield Grid.of("Operations", OPERATIONS, lines, sums)
 
 
-def _times(run: CostOfRun) -> tuple[str, ...]:
-    attempts = run.account.attempts
+class _Line(NamedTuple):
+    """A run, or the sum of several."""
+
+    name: str
+    state: str
+    attempts: Sequence[Attempt]
+    devices: str
+    rates: str
+    lost: float
+    """Seconds."""
+    total: Total
+
+
+def _line(run: CostOfRun) -> _Line:
+    attempts, total = run.account.attempts, run.account.total
     named = (", ".join(f"{each.count} × {each.name}" for each in attempt.devices) for attempt in attempts)
     devices = "; ".join(dict.fromkeys(named))
-    bill = _cost_cells(run.account.total, run.lost_seconds or 0.0)
-    return (run.name, run.entry.state.value, str(len(attempts)), devices, *bill)
+    return _Line(run.name, run.entry.state.value, attempts, devices, _rates(attempts), run.lost_seconds or 0.0, total)
 
 
-def _cost_cells(total: Total, lost: float) -> tuple[str, ...]:
-    spans = (total.training_seconds, total.validation_seconds, total.evaluation_seconds, lost or None)
-    return (
-        *("" if seconds is None else duration(seconds) for seconds in spans),
-        hours(3600 * total.device_hours),
-        *("" if energy is None else f"{energy:.3g}" for energy in (total.gpu_kwh, total.processor_kwh)),
-        "" if total.price is None else f"{total.price:,.2f} {total.currency}",
-    )
+def _or_blank(value: float | None, shown: Callable[[float], str]) -> str:
+    return "" if value is None else shown(value)
 
 
-def _operations(total: Total, rates: str) -> tuple[str, ...]:
-    counts = (_count(flops) for flops in (total.flops, total.paper_flops))
-    return (*counts, rates, "" if total.mfu is None else f"{total.mfu:.1%}")
+def _three_digits(value: float) -> str:
+    return f"{value:.3g}"
 
 
-def _count(flops: float | None) -> str:
-    return "" if flops is None else operations(flops)
+TIMES: Sequence[Column[_Line]] = (
+    Column("<run", lambda line: line.name),
+    Column("<state", lambda line: line.state),
+    Column("attempts", lambda line: str(len(line.attempts))),
+    Column("<devices", lambda line: line.devices),
+    Column("training", lambda line: _or_blank(line.total.training_seconds, duration)),
+    Column("validation", lambda line: _or_blank(line.total.validation_seconds, duration)),
+    Column("evaluation", lambda line: _or_blank(line.total.evaluation_seconds, duration)),
+    Column("lost", lambda line: _or_blank(line.lost or None, duration)),
+    Column("device-hours", lambda line: hours(3600 * line.total.device_hours)),
+    Column("GPU kWh", lambda line: _or_blank(line.total.gpu_kwh, _three_digits)),
+    Column("CPU kWh", lambda line: _or_blank(line.total.processor_kwh, _three_digits)),
+    Column("price", lambda line: _or_blank(line.total.price, lambda price: f"{price:,.2f} {line.total.currency}")),
+)
+OPERATIONS: Sequence[Column[_Line]] = (
+    Column("<run", lambda line: line.name),
+    Column(ANALYTIC, lambda line: _or_blank(line.total.flops, operations)),
+    Column(PAPERS, lambda line: _or_blank(line.total.paper_flops, operations)),
+    Column("<sustained", lambda line: line.rates),
+    Column("MFU", lambda line: _or_blank(line.total.mfu, lambda share: f"{share:.1%}")),
+)
 
 
 def _rates(attempts: Sequence[Attempt]) -> str:
@@ -188,8 +204,8 @@ def _papers(runs: Sequence[CostOfRun], total: Total) -> Grid:
     table = load_table2()
     printed = tuple((system.label, str(system.flops_en_de), str(system.flops_en_fr), "") for system in table.rows)
     own = [run for run in runs if run.record.experiment.startswith("table2/")]
-    ours = [(run.name, "", "", _count(run.account.total.paper_flops)) for run in own]
-    ours.append((f"{counted(len(runs), 'run')} of this report", "", "", _count(total.paper_flops)))
+    ours = [(run.name, "", "", _or_blank(run.account.total.paper_flops, operations)) for run in own]
+    ours.append((f"{counted(len(runs), 'run')} of this report", "", "", _or_blank(total.paper_flops, operations)))
     heading = f"FLOPs of Table 2: {PAPERS}"
     return Grid(heading, ("<system", "paper EN-DE", "paper EN-FR", "ours"), (printed, tuple(ours)))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
@@ -25,7 +25,7 @@ from aiayn.reports.comparability import (
 )
 from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
-from aiayn.reports.grid import Grid
+from aiayn.reports.grid import Column, Grid
 from aiayn.reports.numbers import mean_text, two_decimals
 from aiayn.reports.reported_runs import ReportedRun, RunProvenance, read_runs
 from aiayn.reports.systems import System, systems
@@ -263,14 +263,13 @@ def grids(parsers: Parsers) -> Iterator[Grid]:
     """The table; ours by treebank, and by sentence length."""
     table, finished = load_table4(), [each for each in parsers if each.finished]
     by_group = groupby(table.rows, key=lambda row: row.group)
-    yield Grid(
-        table.caption.title,
-        ("<parser", "<training", table.columns[0].heading, "ours"),
-        tuple(
-            tuple((row.label, row.group, str(row.f1), _our_cell(parsers, row)) for row in group)
-            for _, group in by_group
-        ),
+    columns: Sequence[Column[Parser]] = (
+        Column("<parser", lambda row: row.label),
+        Column("<training", lambda row: row.group),
+        Column(table.columns[0].heading, lambda row: str(row.f1)),
+        Column("ours", partial(_our_cell, parsers)),
     )
+    yield Grid.of(table.caption.title, columns, *(list(group) for _, group in by_group))
     if finished:
         yield _by_treebank(finished)
     for treebank, of_treebank in groupby(finished, key=_treebank):

@@ -10,14 +10,16 @@ from typing import Annotated, ClassVar, TypeAlias, cast
 from typing_extensions import TypedDict
 
 from aiayn.config.report_schema import ReportConfig
+from aiayn.evaluation.significance import Floats
 from aiayn.extensions.sharpness.attention_sharpness import AttentionSharpness
 from aiayn.extensions.sharpness.measuring import measure_sharpness
 from aiayn.reports.code_versions import CodeContent, version_remarks
 from aiayn.reports.comparison import Comparison
-from aiayn.reports.comparison_grids import compared, name_headings, names_of
+from aiayn.reports.comparison_grids import compared, name_columns
 from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, show
-from aiayn.reports.grid import Grid
+from aiayn.reports.grid import Column, Grid
+from aiayn.reports.numbers import two_decimals
 from aiayn.system.documents import NullIsInfinity
 
 Stages: TypeAlias = tuple[Sequence[AttentionSharpness], Sequence[AttentionSharpness]]
@@ -92,19 +94,23 @@ def _over_seeds(runs: Sequence[AttentionSharpness]) -> AttentionSharpness:
 
 def grids(comparison: Comparison, stages: Stages) -> Iterator[Grid]:
     """A table for the initial weights, and one for the trained ones."""
-    ppl, bleu = comparison.measured.ppl.values, comparison.measured.bleu.values
-    for title, stage, scores in (("Before training", stages[0], ()), ("Trained", stages[1], ("PPL", "BLEU"))):
-        lines = tuple(
-            (
-                *names_of(comparison, system),
-                *(f"{each.variance.mean():.2f}" for each in stage[number]),
-                *(f"{each.entropy.mean():.3f}" for each in stage[number]),
-                *((f"{ppl[number]:.2f}", f"{bleu[number]:.2f}") if scores else ()),
-            )
-            for number, system in enumerate(comparison.systems)
-        )
-        headings = (f"{measure} {kind}" for measure in ("variance", "entropy") for kind in AttentionSharpness._fields)
-        yield Grid(title, (*name_headings(comparison), *headings, *scores), (lines,))
+    trained = {"PPL": comparison.measured.ppl.values, "BLEU": comparison.measured.bleu.values}
+    for title, stage, scores in (("Before training", stages[0], {}), ("Trained", stages[1], trained)):
+        columns = name_columns(comparison)
+        for measure, decimals in (("variance", 2), ("entropy", 3)):
+            for kind in AttentionSharpness._fields:
+                cell = partial(_mean, stage, kind=kind, measure=measure, decimals=decimals)
+                columns.append(Column(f"{measure} {kind}", cell))
+        columns += [Column(heading, partial(_score, of=of)) for heading, of in scores.items()]
+        yield Grid.of(title, columns, range(len(comparison.systems)))
+
+
+def _mean(stage: Sequence[AttentionSharpness], number: int, *, kind: str, measure: str, decimals: int) -> str:
+    return f"{getattr(getattr(stage[number], kind), measure).mean():.{decimals}f}"
+
+
+def _score(number: int, *, of: Floats) -> str:
+    return two_decimals(of[number])
 
 
 def document(comparison: Comparison, stages: Stages) -> Document:
@@ -113,7 +119,7 @@ def document(comparison: Comparison, stages: Stages) -> Document:
     versions, queries = comparison.versions, trained[0].encoder.queries
     systems = [
         {
-            **dict(zip(comparison.columns, names_of(comparison, system), strict=True)),
+            **dict(zip(comparison.columns, (column.cell(number) for column in name_columns(comparison)), strict=True)),
             "seeds": [run.record.seed for run in system.runs],
             "runs": [run.path for run in system.runs],
             "ppl": float(comparison.measured.ppl.values[number]),

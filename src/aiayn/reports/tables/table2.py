@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
@@ -29,7 +30,7 @@ from aiayn.reports.comparability import (
 from aiayn.reports.content import Content
 from aiayn.reports.cost import CostOfRun, cost_grids
 from aiayn.reports.formats import Document, Evidence, show
-from aiayn.reports.grid import Grid
+from aiayn.reports.grid import Column, Grid
 from aiayn.reports.numbers import operations
 from aiayn.reports.reported_runs import ReportedRun, RunProvenance, read_runs
 from aiayn.reports.run_facts import origin_remarks, seed_grid
@@ -236,34 +237,28 @@ def grids(report: Table2Report) -> Iterator[Grid]:
 
 
 def _systems(report: Table2Report) -> Grid:
+    ours = {(each.runs[0].row, each.runs[0].pair): each for each in report.ours}
+
+    def printed(system: PublishedSystem, column: str) -> str:
+        return str(system.cell(column))
+
+    def bleu(system: PublishedSystem, pair: str) -> str:
+        model = ours.get((system.id, pair))
+        text = "" if model is None else model.cell(lambda run: run.bleu)
+        return f"{text} {ELSEWHERE}" if text and model and not all(run.is_papers for run in model.finished) else text
+
+    def flops(system: PublishedSystem, pair: str) -> str:
+        model = ours.get((system.id, pair))
+        return "" if model is None else model.cell(lambda run: run.flops, operations)
+
+    columns = [Column[PublishedSystem]("<system", lambda system: system.label)]
+    for prefix, heading, own in (("", "BLEU", bleu), ("flops_", "FLOPs", flops)):
+        for pair, name in PAIRS.items():
+            columns.append(Column(f"{heading} {name}", partial(printed, column=f"{prefix}{pair}")))
+            columns.append(Column("ours", partial(own, pair=pair)))
     table = load_table2()
-    headings = ["<system"]
-    for pair in PAIRS.values():
-        headings += [f"BLEU {pair}", "ours"]
-    for pair in PAIRS.values():
-        headings += [f"FLOPs {pair}", "ours"]
     by_group = groupby(table.rows, key=lambda system: system.group)
-    groups = tuple(tuple(_line(report, system) for system in group) for _, group in by_group)
-    return Grid(table.caption.title, tuple(headings), groups)
-
-
-def _line(report: Table2Report, system: PublishedSystem) -> tuple[str, ...]:
-    cells = [system.label]
-    ours = {each.runs[0].pair: each for each in report.ours if each.runs[0].row == system.id}
-    for pair in PAIRS:
-        cells.append(str(system.cell(pair)))
-        if (model := ours.get(pair)) is None:
-            cells.append("")
-        else:
-            bleu, is_papers = model.cell(lambda run: run.bleu), all(run.is_papers for run in model.finished)
-            cells.append(bleu if is_papers or not bleu else f"{bleu} {ELSEWHERE}")
-    for pair in PAIRS:
-        model = ours.get(pair)
-        cells += [
-            str(system.cell(f"flops_{pair}")),
-            "" if model is None else model.cell(lambda run: run.flops, operations),
-        ]
-    return tuple(cells)
+    return Grid.of(table.caption.title, columns, *(list(group) for _, group in by_group))
 
 
 def _by_definition(finished: Sequence[System[TestedRun]]) -> Grid:

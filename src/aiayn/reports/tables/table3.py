@@ -1,8 +1,9 @@
 """Table 3 with ours beside the paper's, in every format."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
@@ -16,20 +17,24 @@ from aiayn.reports.claim_grids import RULE_REMARKS, claim_grids, pooled_remarks,
 from aiayn.reports.code_versions import CodeContent
 from aiayn.reports.content import Content
 from aiayn.reports.formats import Document, Evidence, show
-from aiayn.reports.grid import Grid
+from aiayn.reports.grid import Column, Grid
 from aiayn.reports.judgement import ClaimContent
+from aiayn.reports.numbers import millions
 from aiayn.reports.run_facts import origin_remarks, seed_grid
-from aiayn.reports.tables.table3_results import SEPARATION, Agreement, Report, read_table3, record_look_at
+from aiayn.reports.tables.table3_results import BASE, SEPARATION, Agreement, Report, read_table3, record_look_at
 from aiayn.reports.tables.table3_rows import (
     Line,
     RowContent,
     decimals_of,
-    difference_cells,
+    difference_text,
+    printed_difference_text,
     printed_settings,
-    result_cells,
     row_content,
+    score_text,
+    setting_text,
 )
 
+ROW: Column[Line] = Column("<row", lambda line: line.row.id)
 SHOWN_OF_CLAIMS = 2
 """Grids of claims on the terminal: verdicts and primary comparisons; secondary ones are in files."""
 
@@ -127,18 +132,33 @@ def _our_bleu(report: Report) -> str:
 
 
 def _results(report: Report, *, has_settings: bool) -> Grid:
-    settings = ("<", "<row", *SETTINGS.values()) if has_settings else ("<row",)
-    decimals = decimals_of(report.lines)
+    columns, decimals = [ROW], decimals_of(report.lines)
+    if has_settings:
+        settings = [Column(symbol, partial(setting_text, key=key)) for key, symbol in SETTINGS.items()]
+        columns = [Column("<", _group_mark), *columns, *settings]
+    for metric, ours in {Metric.ppl: "ours", Metric.bleu: _our_bleu(report)}.items():
+        columns += [
+            Column(f"{metric.upper()} paper", partial(_printed, metric=metric)),
+            Column(ours, partial(score_text, metric=metric, decimals=decimals[metric])),
+        ]
+    columns += [
+        Column("params", lambda line: f"{line.row.parameters}M" if line.row.parameters.printed else ""),
+        Column("ours", lambda line: millions(line.parameters)),
+        Column("seeds", lambda line: str(len(line.seeds) or "")),
+        Column("<state", lambda line: line.state),
+    ]
     has_brackets = has_settings and _has_other_sizes(report)
     brackets = "; settings in brackets are those trained here" if has_brackets else ""
-    return Grid(
-        f"Table 3, the paper's numbers and ours{brackets}",
-        (*settings, "PPL paper", "ours", "BLEU paper", _our_bleu(report), "params", "ours", "seeds", "<state"),
-        tuple(
-            tuple(result_cells(line, decimals, has_settings=has_settings) for line in group)
-            for group in _groups(report)
-        ),
-    )
+    return Grid.of(f"Table 3, the paper's numbers and ours{brackets}", columns, *_groups(report))
+
+
+def _group_mark(line: Line) -> str:
+    group = line.row.group
+    return f"({group})" if len(group) == 1 else ""
+
+
+def _printed(line: Line, metric: Metric) -> str:
+    return str(line.row.cell(metric))
 
 
 def _has_other_sizes(report: Report) -> bool:
@@ -146,26 +166,26 @@ def _has_other_sizes(report: Report) -> bool:
 
 
 def _sizes(report: Report) -> Grid:
-    groups = tuple(
-        tuple((line.row.id, in_symbols(printed_settings(line.row)), in_symbols(line.changes_trained)) for line in group)
-        for group in _groups(report)
+    columns: Sequence[Column[Line]] = (
+        ROW,
+        Column("<paper", lambda line: in_symbols(printed_settings(line.row))),
+        Column("<trained here", lambda line: in_symbols(line.changes_trained)),
     )
-    title = "Settings of each row: the paper's, and those trained here"
-    return Grid(title, ("<row", "<paper", "<trained here"), groups)
+    return Grid.of("Settings of each row: the paper's, and those trained here", columns, *_groups(report))
 
 
 def differences_grid(report: Report) -> Grid:
     """Each row minus base."""
     ours = "<ours" if report.bleu_name == "BLEU" else f"<ours ({report.bleu_name})"
-    return Grid(
-        "Differences to base, with 95% intervals of ours",
-        ("<row", "log PPL paper", "<ours", "BLEU paper", ours),
-        tuple(
-            tuple((line.row.id, *difference_cells(line)) for line in group)
-            for group in _groups(report)
-            if group[0].row.group != "base"
-        ),
+    columns = (
+        ROW,
+        Column("log PPL paper", partial(printed_difference_text, metric=Metric.ppl)),
+        Column("<ours", partial(difference_text, metric=Metric.ppl)),
+        Column("BLEU paper", partial(printed_difference_text, metric=Metric.bleu)),
+        Column(ours, partial(difference_text, metric=Metric.bleu)),
     )
+    groups = [group for group in _groups(report) if group[0].row.group != BASE]
+    return Grid.of("Differences to base, with 95% intervals of ours", columns, *groups)
 
 
 def summary(report: Report) -> Iterator[str]:

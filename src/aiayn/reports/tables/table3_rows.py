@@ -1,7 +1,7 @@
 """One row of Table 3: ours beside the paper's, as numbers and as text."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,18 +83,7 @@ def decimals_of(lines: Sequence[Line]) -> dict[Metric, int]:
     return {metric: decimals_for(deviations[metric], base.cell(metric).decimals) for metric in Metric}
 
 
-def result_cells(line: Line, decimals: Mapping[Metric, int], *, has_settings: bool) -> tuple[str, ...]:
-    """Settings if wanted, scores (ours with `decimals`), parameters, seeds and state."""
-    row = line.row
-    group = f"({row.group})" if len(row.group) == 1 else ""
-    settings = (group, row.id, *(_setting(line, key) for key in SETTINGS)) if has_settings else (row.id,)
-    scores = [text for metric in Metric for text in (str(row.cell(metric)), _measured(line, metric, decimals[metric]))]
-    parameters = "" if line.parameters is None else f"{line.parameters / 1e6:.1f}M"
-    printed = f"{row.parameters}M" if row.parameters.printed else ""
-    return (*settings, *scores, printed, parameters, str(len(line.seeds) or ""), line.state)
-
-
-def _setting(line: Line, key: str) -> str:
+def setting_text(line: Line, key: str) -> str:
     """As printed, and in brackets ours if it differs."""
     printed, ours = printed_settings(line.row).get(key), line.changes_trained.get(key)
     if printed is None:
@@ -103,7 +92,8 @@ def _setting(line: Line, key: str) -> str:
     return text if ours in (None, printed) else f"{text} ({value_text(key, ours)})"
 
 
-def _measured(line: Line, metric: Metric, decimals: int) -> str:
+def score_text(line: Line, metric: Metric, decimals: int) -> str:
+    """Our score, with the deviation over seeds; empty until a run has finished."""
     found = line.measured.get(metric)
     return "" if found is None else with_deviation(found.value, found.deviation, decimals)
 
@@ -116,7 +106,7 @@ def settings_text(line: Line) -> str:
 
 def settings_beside(line: Line) -> str:
     """The paper's settings of a row, each with ours in brackets if it differs, as in "d_k=16 (4)"."""
-    return in_symbols({key: _setting(line, key) for key in printed_settings(line.row)})
+    return in_symbols({key: setting_text(line, key) for key in printed_settings(line.row)})
 
 
 def printed_to_base(row: Row, metric: Metric) -> float:
@@ -124,12 +114,15 @@ def printed_to_base(row: Row, metric: Metric) -> float:
     return metric.difference(row.cell(metric).number, load_table3().row("base").cell(metric).number)
 
 
-def difference_cells(line: Line) -> Iterator[str]:
-    """The row minus base, the paper's and ours, by metric."""
-    for metric in Metric:
-        yield signed(printed_to_base(line.row, metric), 1 if metric is Metric.bleu else DECIMALS[metric])
-        measurement = line.measured.get(metric)
-        yield "" if measurement is None else effect_text(measurement.difference, DECIMALS[metric])
+def printed_difference_text(line: Line, metric: Metric) -> str:
+    """The paper's row minus its base."""
+    return signed(printed_to_base(line.row, metric), 1 if metric is Metric.bleu else DECIMALS[metric])
+
+
+def difference_text(line: Line, metric: Metric) -> str:
+    """Our row minus our base, with its interval; empty until runs of both have finished."""
+    measurement = line.measured.get(metric)
+    return "" if measurement is None else effect_text(measurement.difference, DECIMALS[metric])
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import pytest
 from composed_once import validated
 
-from aiayn.config.third_parties import trial_reason
+from aiayn.config.third_parties import logs_to_wandb, trial_reason
 from aiayn.errors import UserError
 
 REFUSED = {
@@ -76,6 +76,16 @@ def test_a_metric_that_is_not_logged_is_not_monitored() -> None:
 
 def test_arguments_of_other_trackers_are_not_checked() -> None:
     validated("logger=none", "+logger._target_=mine.Tracker", "+logger.mode=sometimes")
+
+
+@pytest.mark.parametrize("option", ["none", "wandb"])
+@pytest.mark.parametrize("debug", ["none", "one_step", "overfit"])
+def test_a_tracker_is_chosen_beside_every_debug_option(debug: str, option: str) -> None:
+    assert logs_to_wandb(validated(f"debug={debug}", f"logger={option}").logger) == (option == "wandb")
+
+
+def test_one_step_is_not_tracked() -> None:
+    assert not validated("debug=one_step").logger
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from aiayn.errors import UserError
@@ -35,6 +36,12 @@ class Command(NamedTuple):
     finish: str = ""
     """The function of the results of all jobs, of the number of jobs that failed and of all, `module:name`: it prints
     one table. Without one each job prints its own."""
+    needs: Mapping[str, str] = MappingProxyType({})
+    """Keys that are read only if another has a value, and the other."""
+    has_output_folder: bool = False
+    """Whether `output` is a folder that it writes besides what it prints."""
+    paths: tuple[str, ...] = ()
+    """Keys whose values are files or folders, for completion, besides those of the core."""
 
 
 class Report(NamedTuple):
@@ -47,6 +54,8 @@ class Report(NamedTuple):
     """The keys below `only` that the report takes."""
     writes: tuple[str, ...] = (".md",)
     """The suffixes that `output` may have."""
+    paths: tuple[str, ...] = ()
+    """Keys whose values are files or folders, as for a command."""
 
 
 class Launcher(NamedTuple):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from aiayn.commands.report import REPORTS
 from aiayn.commands.words import searchpath
 from aiayn.errors import UserError
+from aiayn.registry import added_commands
 from aiayn.system import files, machine
 from aiayn.system.output_format import Format
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:  # the names of verbs need no OmegaConf
 
 PATHS = frozenset(
     [
-        *("run", "against", "init_from", "output", "publish", "from", "record", "source", "target"),
-        *("plotly_bundle", "paths.runs", "paths.cache", "tokenizer.vocabulary", "only.like", "data.path"),
+        *("run", "against", "init_from", "output", "publish", "from", "source", "target"),
+        *("paths.runs", "paths.cache", "tokenizer.vocabulary", "only.like", "data.path"),
         *(f"data.{split}{side}" for split in ("train", "dev", "test") for side in ("", ".source", ".target")),
-        *("data.silver", "test.source", "test.target"),
+        "data.silver",
     ]
 )
 """The keys of files and folders."""
@@ -93,6 +94,13 @@ class Line:
             found = ["from" if key == "published" else key for key in found if self._is_of_report(key)]
         return [*self.groups, *found, *(["format"] if self.has_json else [])]
 
+    @property
+    def _own_paths(self) -> Sequence[str]:
+        if self.verb == "report":
+            return REPORTS[self.noun].paths
+        added = added_commands().get(self.verb)
+        return () if added is None else added.paths
+
     def _is_of_report(self, key: str) -> bool:
         report = REPORTS[self.noun]
         if key.startswith("only."):
@@ -114,7 +122,7 @@ class Line:
         if self.verb == "report" and not self._is_of_report(field):
             return []
         listed = [name for name in choices(hint) if not (in_list and name == "null")]
-        if key in PATHS or (self.verb, key) == ("import", "checkpoint"):
+        if key in PATHS or key in self._own_paths:
             return [*listed, *file_names(start, only_folders=key in RUNS)] if hint is not None else []
         if (kept := self._kept(key)) is not None:
             return [kept]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from aiayn.errors import UserError
+from aiayn.registry import added_commands
 from aiayn.system import files
 from aiayn.system.output_format import Format
 
@@ -23,11 +24,8 @@ HOME_OF = re.compile(r"^[^=]+=(['\"]?)(?P<path>~[^'\"]*)\1$")
 ONCE = ("experiment", "scale", "seed", "run", "against", "record", "checkpoint", "output")
 """Keys that say what is to be done. Of any other key the last value counts, so that a script may add to a command."""
 
-NEEDED = {
-    "status": {"interval": "watch"},
-    "publish": {"private": "repository"},
-}
-"""Keys of verbs that are read only if another has a value, and the other."""
+NEEDED = {"status": {"interval": "watch"}}
+"""Keys of the core's verbs that are read only if another has a value, and the other; extensions state their own."""
 
 UNSTATED = ("", "null", "none", "~", "false", "no", "off", "n")
 """Values of a key that leave it unset, in lower case."""
@@ -106,7 +104,9 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
         parsed.overrides = _with_noun(verb, [_field(word) for word in parsed.overrides], nouns)
     parsed.overrides = [_at_home(word) for word in parsed.overrides]
     if has_json:
-        parsed.format, parsed.overrides = split_format(parsed.overrides, has_folder=verb == "replay")
+        added = added_commands().get(verb)
+        has_folder = added is not None and added.has_output_folder
+        parsed.format, parsed.overrides = split_format(parsed.overrides, has_folder=has_folder)
     refuse_ignored(verb, parsed.overrides)
     if parsed.config_dir is not None:
         parsed.overrides.append(searchpath(_folder(parsed.config_dir)))
@@ -165,7 +165,8 @@ def refuse_ignored(verb: str, overrides: Iterable[str]) -> None:
             )
         stated[key] = value
     has = {key for key, value in stated.items() if value.lower() not in UNSTATED}
-    for key, other in NEEDED.get(verb, {}).items():
+    added = added_commands().get(verb)
+    for key, other in (NEEDED.get(verb, {}) if added is None else added.needs).items():
         if key in stated and other not in has:
             raise UserError(f"{key}={stated[key]}: is read with {other}=... alone; state that too, or leave it out")
 

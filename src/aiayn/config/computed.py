@@ -97,9 +97,9 @@ def _unresolved(composed: DictConfig, key: str) -> Any:
 @cache
 def _files_of(verb: str) -> DictConfig:
     """Hydra's defaults and, over them, `hydra` and `identity` of the command's own files."""
-    without_run = ("prepare", "plan", "check", "inspect")
-    names = ["train", "base_no_run", verb] if verb in without_run else ["base", verb]
-    files = [OmegaConf.load(conf_directory() / f"{name}.yaml") for name in names]
+    own = OmegaConf.load(conf_directory() / f"{verb}.yaml")
+    below = ("train", "base_no_run") if "base_no_run" in OmegaConf.select(own, "defaults") else ("base",)
+    files = [*(OmegaConf.load(conf_directory() / f"{name}.yaml") for name in below), own]
     stated = [OmegaConf.masked_copy(file, ["hydra", "identity"]) for file in files if isinstance(file, DictConfig)]
     merged = OmegaConf.merge({"hydra": OmegaConf.to_container(OmegaConf.structured(HydraConf))}, *stated)
     assert isinstance(merged, DictConfig)

@@ -75,7 +75,7 @@ def test_a_plan_does_not_depend_on_the_block_size(
     budgets = {"source_tokens": source_tokens, "target_tokens": target_tokens, "seed": seed, "epoch": 1}
     source, target = lengths.astype(np.int32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(epoch_plan, "_BLOCK", block)
+        patch.setattr(epoch_plan, "BLOCK", block)
         plan = plan_epoch(source, target, **budgets)
     expected = whole_plan(lengths, **budgets)
     assert [batch.tolist() for batch in plan] == expected

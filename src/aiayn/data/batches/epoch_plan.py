@@ -16,7 +16,8 @@ Lengths: TypeAlias = NDArray[np.integer[Any]]
 Indices: TypeAlias = NDArray[np.int64]
 Order: TypeAlias = NDArray[np.int32]
 
-_BLOCK = 1 << 18  # sentences
+BLOCK = 1 << 18
+"""Sentences that are sorted at a time."""
 
 
 @final
@@ -70,7 +71,7 @@ def _borders(
     A batch ends before the first sentence that would exceed either budget.
     """
     most = min(source_tokens, target_tokens)  # sentences of a batch: each has a token
-    size = max(_BLOCK, most + 1)
+    size = max(BLOCK, most + 1)
     borders = [0]
     while (start := borders[-1]) < len(order):
         block = order[start : start + size]
@@ -119,7 +120,7 @@ def _order_by_length(
         return np.maximum(sources, targets.astype(np.int64) * source_tokens // target_tokens)
 
     # A stable counting sort over blocks.
-    blocks = [shuffled[start : start + _BLOCK] for start in range(0, len(shuffled), _BLOCK)]
+    blocks = [shuffled[start : start + BLOCK] for start in range(0, len(shuffled), BLOCK)]
     bins = int(longer(source_lengths.max(initial=0), target_lengths.max(initial=0))) + 1
     keys = (longer(source_lengths[block], target_lengths[block]) for block in blocks)
     counts = np.array([np.bincount(each, minlength=bins) for each in keys], np.int64).reshape(-1, bins)

@@ -15,6 +15,7 @@ EXTENSION = Extension(
             module="aiayn.extensions.foreign.import_command",
             schema="aiayn.extensions.foreign.schema:ImportConfig",
             after="publish",
+            paths=("checkpoint", "test.source", "test.target"),
         ),
     },
     values=("export.yaml", "import.yaml", "hydra/help/export.yaml", "hydra/help/import.yaml"),

@@ -17,6 +17,7 @@ EXTENSION = Extension(
             ("study", "watch", "plotly_bundle"),
             ("scale", "data", "like"),
             (".html", ".htm"),
+            ("plotly_bundle",),
         )
     },
     values=("dashboard.yaml", "hydra/help/dashboard.yaml"),

@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[2]
 
 WORKSPACES = "extensions/page/workspaces_internals.py"
 
-YAML = "config/yaml_files.py"
+SOURCES = "config/sources.py"
 
 NAMED_TUPLES = {"_asdict", "_fields", "_replace"}  # documented by Python, and so is os._exit
 
@@ -56,14 +56,18 @@ UNDOCUMENTED = (
 
 SIGNATURES = {
     "datasets.packaged_modules.cache.cache:Cache": ("data/corpora/hub_data_set.py", None),
-    "hydra._internal.core_plugins.file_config_source:FileConfigSource.is_config": (YAML, ["self", "config_path"]),
-    "hydra._internal.core_plugins.file_config_source:FileConfigSource.is_group": (YAML, ["self", "config_path"]),
+    "hydra._internal.core_plugins.file_config_source:FileConfigSource.is_config": (SOURCES, ["self", "config_path"]),
+    "hydra._internal.core_plugins.file_config_source:FileConfigSource.is_group": (SOURCES, ["self", "config_path"]),
     "hydra._internal.core_plugins.file_config_source:FileConfigSource.list": (
-        YAML,
+        SOURCES,
         ["self", "config_path", "results_filter"],
     ),
-    "hydra._internal.core_plugins.file_config_source:FileConfigSource.load_config": (YAML, ["self", "config_path"]),
-    "hydra._internal.sources_registry:SourcesRegistry.register": (YAML, ["self", "type_"]),
+    "hydra._internal.core_plugins.file_config_source:FileConfigSource.load_config": (SOURCES, ["self", "config_path"]),
+    "hydra._internal.core_plugins.structured_config_source:StructuredConfigSource.load_config": (
+        SOURCES,
+        ["self", "config_path"],
+    ),
+    "hydra._internal.sources_registry:SourcesRegistry.register": (SOURCES, ["self", "type_"]),
     "pytorch_lightning.loops.training_epoch_loop:_TrainingEpochLoop._broadcast_sigterm_tensor": (
         "training/lightning_internals.py",
         ["self"],

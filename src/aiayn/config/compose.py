@@ -17,10 +17,10 @@ from aiayn.config.hydra_versions import initialized
 from aiayn.config.model_kinds import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
+from aiayn.config.sources import register_sources
 from aiayn.config.store import COMMANDS, launcher_values
 from aiayn.config.sweep_schema import LAUNCHERS, SWEEPERS
 from aiayn.config.texts import as_written
-from aiayn.config.yaml_files import register_named_files
 
 
 def register() -> None:
@@ -44,7 +44,7 @@ def _register_once() -> None:
     for name, node in SWEEPERS.items():
         store.store(group="hydra/sweeper", name=name, node=node, provider="aiayn")
     Plugins.instance()  # registers readers of files, and the launchers' own options, which the following replace
-    register_named_files()
+    register_sources()
     for name, schema in LAUNCHERS.items():
         path = launcher_values(name)
         launcher = OmegaConf.merge(OmegaConf.structured(schema), OmegaConf.load(path))

@@ -18,7 +18,7 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf import MISSING, DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException, ValidationError
 
 from aiayn.config.hydra_versions import initialized
@@ -105,6 +105,8 @@ def changed(here: DictConfig, there: DictConfig) -> dict[str, Any]:
     keys = [key for key in {**other, **own} if other.get(key) != MISSING and key != "seed"]
     found: dict[str, Any] = {}
     for key in sorted(keys, key=lambda key: "${" in str(other.get(key))):  # derived ones after what they derive from
+        if key in own and key in other and own[key] == other[key] and "${" not in str(own[key]):
+            continue
         value = _plain(OmegaConf.select(here, key))
         if (key in own) != (key in other) or value != _value(followed, key):
             found[key] = value
@@ -196,7 +198,10 @@ _LOADERS: dict[tuple[str, ...], ConfigLoader] = {}
 
 @lru_cache(maxsize=8)
 def _composed(loader: ConfigLoader, words: tuple[str, ...]) -> DictConfig:
-    return loader.load_configuration("train", list(words), run_mode=RunMode.RUN)
+    composed = loader.load_configuration("train", list(words), run_mode=RunMode.RUN)
+    with read_write(composed), open_dict(composed):
+        del composed["hydra"]  # the command's own is the one that expressions refer to
+    return composed
 
 
 @cache

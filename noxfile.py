@@ -56,9 +56,11 @@ def venv(version: str) -> str:
     return f".nox/python{version}"
 
 
-def suite(session: nox.Session, target: str, *, newest: bool = False, within: str = "", **environment: str) -> None:
+def suite(
+    session: nox.Session, target: str, *words: str, newest: bool = False, within: str = "", **environment: str
+) -> None:
     """Run a suite on new examples; the command that nox prints draws the same ones again."""
-    chosen = [f"--hypothesis-seed={random.randrange(2**30)}", f"--maxfail={MAX_FAILURES}", *session.posargs]
+    chosen = [f"--hypothesis-seed={random.randrange(2**30)}", f"--maxfail={MAX_FAILURES}", *words, *session.posargs]
     make(session, target, f"PYTEST_ARGS={' '.join(chosen)}", newest=newest, within=within, **environment)
 
 
@@ -94,11 +96,11 @@ def default(session: nox.Session) -> None:
 
 @nox.session(tags=["ci"])
 def quick(session: nox.Session) -> None:
-    """The tests that take no seconds, on the newest Python that this machine has."""
+    """The tests that take no seconds, each with its first parameters, on the newest Python that this machine has."""
     if len(PYTHONS) < 2:
         session.skip("there is one supported Python here, which the default tests run on")
     make(session, "environment", newest=True, PIP_CONSTRAINT=".ci/constraints.txt")
-    suite(session, "test-quick", newest=True)
+    suite(session, "test-quick", "--first-of-each", newest=True)
 
 
 @nox.session(tags=["ci"])

@@ -72,11 +72,23 @@ def chromium() -> str:
     pytest.skip(reason)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option for a second environment, in which what is not found with one set of parameters is rarely found."""
+    parser.addoption("--first-of-each", action="store_true", help="run each test with its first parameters alone")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> "Iterator[None]":
     """Whatever takes the fixture `browser` carries its marker, for `-m browser`."""
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker("browser")
+    yield  # others choose by markers
+    if config.getoption("first_of_each"):
+        first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        chosen = {item.nodeid for item in first.values()}
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+        items[:] = [item for item in items if item.nodeid in chosen]
 
 
 def pytest_collection_finish() -> None:

@@ -13,7 +13,7 @@ import gpu_day
 SCRIPT = Path(gpu_day.__file__).with_suffix(".sh")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_whole_script_measures_on_a_cpu_and_keeps_what_it_measured(tmp_path: Path) -> None:
     told = {"OUT": str(tmp_path / "output"), "WORK": str(tmp_path / "work"), "DEVICE": "cpu", "TINY": "1"}
     chosen = {"PARTS": "speed:base fp32", "SECS": "300", "PYTHON": sys.executable}

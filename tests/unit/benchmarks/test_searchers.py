@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import pytest
 from tiny import ARCHITECTURE
 
 from contest import Contender, contest
 
 
+@pytest.mark.long
 def test_our_search_takes_part(tmp_path: Path) -> None:
     settings = {
         "work": str(tmp_path),

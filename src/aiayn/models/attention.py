@@ -1,6 +1,7 @@
 """Scaled dot-product attention (section 3.2.1): `attention` is equation 1, `allowed_keys` the masks of section 3.2.3.
 
-A model computes `attention`, or a form of it in `kernels` that is faster and, but for rounding, equal:
+Scores that are no dot products take `attention` itself. Dot products, and so the paper's models, take a form of it in
+`kernels` that is faster and, but for rounding, equal; its mask is `is_causal`, or what `allowed_keys` says:
 
 | form | used for | equal because |
 |---|---|---|
@@ -9,8 +10,7 @@ A model computes `attention`, or a form of it in `kernels` that is faster and, b
 | `flat_attention.flat_attention` | dot products on GPUs, in half precision | pads, whose weights are 0, are left out |
 | `decoder_state.attend_few` | a step of a search | a bias of -inf hides a key as a mask does |
 
-`SentenceContext.attend` chooses in training, where scores that are no dot products take `attention` itself;
-`PastContext` and `SourceContext` of `decoder_state` attend in a search.
+`SentenceContext.attend` chooses in training; `PastContext` and `SourceContext` of `decoder_state` attend in a search.
 """
 
 from abc import ABC, abstractmethod

@@ -105,7 +105,7 @@ class DecoderLayer(nn.Module):
     def forward(self, states: Tensor, own: Context, source: Context, memory: KeysValues) -> Tensor:
         """Map target states `[..., d_model]` to the same shape: all of a batch, or in a search those of new tokens.
 
-        `memory` are this layer's keys and values of the encoder's output; `source` hides those of other sentences.
+        `memory` are this layer's keys and values of the encoder's output; `source` hides the keys of other sentences.
         """
         states = self.self_attention_residual(states, lambda x: self.self_attention(x, own))
         states = self.cross_attention_residual(states, lambda x: self.cross_attention(x, source, memory))

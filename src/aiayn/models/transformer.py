@@ -94,7 +94,7 @@ class Transformer(TranslationModel[DecoderState]):
 
     @property
     def output_weight(self) -> Tensor:
-        """The matrix of the output layer, `[vocabulary_size, d_model]`: the embeddings' own if they are tied."""
+        """The output layer's matrix `[vocabulary_size, d_model]`: if tied, the embeddings' own (section 3.4)."""
         return (self.untied_output or self.embedding).weight
 
     @property

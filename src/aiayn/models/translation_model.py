@@ -79,7 +79,7 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
         return logits, log_sum_exp(logits)
 
     def project(self, states: Tensor) -> Tensor:
-        """Logits `[..., vocabulary_size]` of states `[..., d_model]`."""
+        """Logits `[..., vocabulary_size]` of states `[..., d_model]`: the output layer (section 3.4)."""
         return linear(states, self.output_weight, self.output_bias)
 
     def states(self, source: FlatTokens, target_input: FlatTokens) -> Tensor:

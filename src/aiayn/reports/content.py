@@ -25,7 +25,7 @@ class Content:
 
 
 CONTENTS: Mapping[str, str] = {
-    "check": "aiayn.reports.contract:CheckContent",
+    "check": "aiayn.reports.model_check:CheckContent",
     "compare": "aiayn.reports.paired_content:CompareContent",
     "comparison": "aiayn.reports.comparison_grids:ComparisonContent",
     "configuration": "aiayn.reports.configuration_content:ConfigurationContent",

@@ -95,7 +95,7 @@ class _OutputLosses(torch.autograd.Function):
                 at_target = logits.gather(1, chosen)
                 surprise = _to_probabilities(logits, chosen, exact, is_compiled=is_compiled)
                 mean_logit = (part.to(mean_weight.dtype) @ mean_weight + mean_bias).unsqueeze(1)
-                uniform = at_target + surprise - mean_logit  # the normalizer less the mean logit
+                uniform = at_target + surprise - mean_logit  # the mean of -log p over all classes
                 nll += (surprise * weighs).sum()
                 smoothed += ((1.0 - label_smoothing) * surprise + label_smoothing * uniform).mul(weighs).sum()
                 if not is_differentiated:

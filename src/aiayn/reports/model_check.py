@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from aiayn.builders.contract import check_model
+from aiayn.builders.model_contract import check_model
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import RunFailedError
 from aiayn.reports.content import Content

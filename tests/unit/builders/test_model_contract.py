@@ -9,7 +9,7 @@ import torch
 from composed_once import validated
 from torch import Tensor, nn
 
-from aiayn.builders.contract import CHECKS, Finding, check_model
+from aiayn.builders.model_contract import CHECKS, Finding, check_model
 from aiayn.config.model_schema import KINDS, Attention, Norm, Positions
 from aiayn.errors import UserError
 from aiayn.extensions.baselines.schema import Cell, RecurrentAttention

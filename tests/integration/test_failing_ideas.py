@@ -92,7 +92,10 @@ def test_a_class_that_ends_the_process_does_not_pass_the_check(say: Say, name: s
     assert said.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(("name", "shown"), [("Ends", "Ending  "), ("Unprintable", r"\ud800\x1b[31myyy")])
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [pytest.param("Ends", "Ending  ", marks=pytest.mark.long), ("Unprintable", r"\ud800\x1b[31myyy")],
+)
 def test_whatever_a_class_raises_is_shown_as_short_plain_text(name: str, shown: str) -> None:
     words = ("check", f"model.attention=failing_ideas:{name}")
     environment = {**os.environ, "PYTHONPATH": sys.path[0], "LC_ALL": "C"}  # whose standard output refuses surrogates
@@ -135,7 +138,7 @@ def test_a_callback_of_a_library_that_fails_is_named(say: Say) -> None:
     assert "Traceback" not in said.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_class_that_fails_after_training_is_named(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     trained = say("train", *TINY, "logger=none", "model.attention=failing_ideas:Later")
     assert trained.code == 0, trained.err
@@ -165,7 +168,7 @@ def test_a_class_that_fails_after_training_is_named(say: Say, monkeypatch: pytes
     assert (closed.returncode, closed.stderr.count("\n")) == (1, 1), closed.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_job_whose_process_a_class_ends_has_not_finished() -> None:
     command = [*AIAYN, "train", "-m", *TINY, "logger=none", "seed=1", "model.attention=failing_ideas:Vanishing"]
     environment = {**os.environ, "PYTHONPATH": sys.path[0]}

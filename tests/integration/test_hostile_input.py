@@ -109,7 +109,7 @@ EDITED_RUN = {
 
 
 @pytest.mark.slow
-@few(200)
+@few(60)
 @given(**EDITED_RUN)
 def test_an_edited_run_is_read_or_named_in_one_line(
     reading: Reading, capfd: pytest.CaptureFixture[str], number: int, edits: list[hostile.Edit], words: tuple[str, ...]
@@ -156,7 +156,7 @@ def check_words(verb: str, words: list[str]) -> None:
 
 
 @pytest.mark.slow
-@few(80)
+@few(20)
 @given(drawn=WORDS)
 def test_any_value_of_any_key_is_composed_or_refused_in_one_line(drawn: tuple[str, list[str]]) -> None:
     check_words(*drawn)
@@ -195,7 +195,7 @@ def check_row(folder: Path, edit: hostile.Edit) -> None:
 
 
 @pytest.mark.slow
-@few(40)
+@few(12)
 @given(edit=hostile.EDITS)
 def test_any_row_is_composed_or_refused_in_one_line(tmp_path: Path, edit: hostile.Edit) -> None:
     check_row(tmp_path / "conf", edit)
@@ -226,7 +226,7 @@ def check_process(words: list[str], folder: Path) -> None:
 
 
 @pytest.mark.slow
-@few(12)
+@few(4)
 @given(**EDITED_RUN)
 def test_processes_answer_for_an_edited_run(
     reading: Reading, number: int, edits: list[hostile.Edit], words: tuple[str, ...]
@@ -236,7 +236,7 @@ def test_processes_answer_for_an_edited_run(
 
 
 @pytest.mark.slow
-@few(8)
+@few(4)
 @given(drawn=WORDS)
 def test_processes_answer_any_words(tmp_path: Path, drawn: tuple[str, list[str]]) -> None:
     verb, words = drawn

@@ -1,7 +1,6 @@
 """The words of a command line composed and judged in this process, for a single job and for `aiayn.api`."""
 
 import copy
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -13,7 +12,6 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus, configure_log, env_override
-from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, read_write
 
@@ -23,17 +21,16 @@ from aiayn.config import secrets, store
 from aiayn.config.absolute import check_literal
 from aiayn.config.compose import compose_with_hydra, register, without_hydra
 from aiayn.config.computed import check_computed_keys
-from aiayn.config.hydra_versions import allowed, context_of, create, initialized
+from aiayn.config.hydra_versions import allowed, context_of, initialized
 from aiayn.config.texts import check_swept_texts
-from aiayn.errors import UserError, error_line
+from aiayn.errors import UserError
 from aiayn.registry import added_commands
+from aiayn.sweep.callbacks import UserCallbacks
 from aiayn.sweep.jobs import judged, module_of
 from aiayn.sweep.launchers import BASIC, check_no_group, launcher_of, remove_empty
 from aiayn.sweep.words import first_value, further_folders
 from aiayn.system.output_format import Format
 from aiayn.system.plugins import failures_named
-
-logger = logging.getLogger("aiayn")
 
 T = TypeVar("T")
 
@@ -114,7 +111,7 @@ def _set_up(verb: str, composed: DictConfig) -> Iterator[Any]:
     # Hydra states the run's folder as a value.
     check_literal("paths.runs", Path(str(OmegaConf.select(composed, "paths.runs", default="."))).absolute())
     composed.hydra.mode = RunMode.RUN
-    callbacks = _callbacks(composed)
+    callbacks = UserCallbacks(composed)
     job = JobReturn(overrides=[*composed.hydra.overrides.task], task_name=verb, working_dir=str(Path.cwd()))
     outside = HydraConfig.instance().cfg
     try:
@@ -128,8 +125,8 @@ def _set_up(verb: str, composed: DictConfig) -> Iterator[Any]:
                 configure_log(logging_of, composed.hydra.verbose)
         with env_override(composed.hydra.job.env_set):
             config = judged(verb, job.cfg)
-            _notify(callbacks, "on_run_start", config=composed, config_name=verb)
-            _notify(callbacks, "on_job_start", config=composed, task_function=module_of(verb).main)
+            callbacks.on_run_start(composed, config_name=verb)
+            callbacks.on_job_start(composed, task_function=module_of(verb).main)
             try:
                 yield config
                 job.status = JobStatus.COMPLETED
@@ -137,29 +134,15 @@ def _set_up(verb: str, composed: DictConfig) -> Iterator[Any]:
                 job.status, job.return_value = JobStatus.FAILED, error
                 raise
             finally:
-                _notify(callbacks, "on_job_end", config=composed, job_return=job)
-                _notify(callbacks, "on_run_end", config=composed, config_name=verb, job_return=job)
+                callbacks.on_job_end(composed, job)
+                callbacks.on_run_end(composed, config_name=verb, job_return=job)
     finally:
         HydraConfig.instance().cfg = outside
 
 
-def _callbacks(composed: DictConfig) -> list[Callback]:
-    """The user's callbacks of Hydra."""
-    return [create(each) for each in (composed.hydra.callbacks or {}).values()]
-
-
-def _notify(callbacks: Sequence[Callback], event: str, **arguments: Any) -> None:
-    """Call them; one that fails stops no job."""
-    for callback in callbacks:
-        try:
-            getattr(callback, event)(**arguments)
-        except Exception as error:
-            logger.warning("hydra.callbacks: %s.%s: %s", type(callback).__name__, event, error_line(error))
-
-
 def _make_sweeper(composed: DictConfig) -> None:
     """Make Hydra's sweeper and launcher, and the callbacks, as for a multirun."""
-    _callbacks(composed)
+    UserCallbacks(composed)
     with initialized():
         Plugins.instance().instantiate_sweeper(
             config=composed, hydra_context=context_of(composed), task_function=lambda _: None

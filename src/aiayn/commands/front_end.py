@@ -32,8 +32,6 @@ from aiayn.system.streams import allow_any_path, open_closed_streams
 from aiayn.system.torch_environment import set_torch_environment
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
-
     from aiayn.sweep.jobs import Jobs
 
 
@@ -61,9 +59,6 @@ COMMANDS = with_added(
 
 ANNOUNCED_AFTER = 1.0
 """Seconds without a line, after which a command says that it is starting."""
-
-MULTIRUN_START = "aiayn.sweep.jobs.MultirunStart"
-"""Hydra's callback that calls `Jobs.begin_multirun`."""
 
 USAGE = """\
 aiayn <verb> [noun] [group=option] [key=value] ...
@@ -170,7 +165,7 @@ def _hydra(verb: str, words: Words) -> int:
     from aiayn.commands.composing import check_words, compose_first, run_single
     from aiayn.commands.mistakes import explain
     from aiayn.config.compose import register
-    from aiayn.config.hydra_versions import run_main
+    from aiayn.config.hydra_versions import show_by_hydra
     from aiayn.config.texts import as_written
     from aiayn.sweep.words import name_sweep, write_out_globs
 
@@ -184,9 +179,9 @@ def _hydra(verb: str, words: Words) -> int:
     try:
         if words.is_only_shown:
             sys.argv = [f"aiayn {verb}", *words.hydra_arguments()]
-            run_main(verb, lambda _: None)
+            show_by_hydra(verb)
         elif words.multirun:
-            _multirun(verb, words, composed)
+            _multirun(verb, words)
         else:
             result = run_single(verb, words.overrides, composed)
             if finish := COMMANDS[verb].finish:
@@ -204,19 +199,17 @@ def _hydra(verb: str, words: Words) -> int:
     return 0
 
 
-def _multirun(verb: str, words: Words, composed: "DictConfig") -> None:
-    """Let Hydra run the jobs, then those that other processes held, and print the results."""
+def _multirun(verb: str, words: Words) -> None:
+    """Run the jobs, then those that other processes held, and print the results."""
     from concurrent.futures import BrokenExecutor
 
-    from aiayn.config.hydra_versions import allowed, run_main
     from aiayn.sweep.jobs import Jobs
+    from aiayn.sweep.multirun import run_multirun
 
-    sys.argv = [f"aiayn {verb}", f"+hydra.callbacks.jobs._target_={MULTIRUN_START}", *words.hydra_arguments()]
     print_error = _print_error_once if COMMANDS[verb].finish else _print_error  # jobs tend to share it
     with Jobs(verb, print_error=print_error) as jobs:
         try:
-            with allowed(composed, MULTIRUN_START):
-                run_main(verb, jobs.task)
+            run_multirun(verb, words.overrides, jobs)
         except BrokenExecutor:  # a process of a launcher's pool was killed; the pool then kills the others
             jobs.are_cut_short = True
         jobs.end()

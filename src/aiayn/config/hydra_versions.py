@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 import hydra.utils
+from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.experimental.callback import Callback
 from hydra.types import HydraContext
@@ -35,9 +36,9 @@ def initialized() -> AbstractContextManager[None]:
     return cast("AbstractContextManager[None]", hydra.initialize_config_dir(str(conf_directory()), **BEHAVIOUR))
 
 
-def run_main(verb: str, task: Callable[[DictConfig], None]) -> None:
-    """Let Hydra read `sys.argv`, and call a task for each job of a command."""
-    main = hydra.main(config_path=str(conf_directory()), config_name=verb, **BEHAVIOUR)(task)
+def show_by_hydra(verb: str) -> None:
+    """Let Hydra read `sys.argv`, and show what its flags ask for."""
+    main = hydra.main(config_path=str(conf_directory()), config_name=verb, **BEHAVIOUR)(lambda _: None)
     with _help_read_late() if _IS_1_3 and sys.version_info >= (3, 14) else nullcontext():
         main()
 
@@ -77,12 +78,14 @@ def create(node: Mapping[str, Any], **arguments: Any) -> Any:
     return bound if node.get("_partial_") else bound()
 
 
-def context_of(composed: DictConfig) -> HydraContext:
-    """What Hydra hands to sweepers and launchers of a multirun, with the loader in use and without callbacks."""
-    loader = GlobalHydra.instance().config_loader()
+def context_of(
+    composed: DictConfig, *, callbacks: Callback | None = None, loader: ConfigLoader | None = None
+) -> HydraContext:
+    """What Hydra hands to sweepers and launchers of a multirun, by default with the loader in use and no callbacks."""
+    loader = loader or GlobalHydra.instance().config_loader()
     permission: dict[str, Any] = {} if _IS_1_3 else {"execution_whitelist": _targets(composed)}
-    callbacks = cast("Any", Callback())  # has the same methods as Hydra's collection of them
-    return HydraContext(config_loader=loader, callbacks=callbacks, **permission)
+    every = cast("Any", callbacks or Callback())  # has the same methods as Hydra's collection of them
+    return HydraContext(config_loader=loader, callbacks=every, **permission)
 
 
 def _targets(composed: DictConfig) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
-from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from aiayn.config import store
@@ -309,12 +308,4 @@ class Jobs:
 
 
 JOBS: ContextVar[Jobs] = ContextVar("jobs")
-"""Those of the current command line, for callbacks and sweepers, which Hydra makes without them."""
-
-
-class MultirunStart(Callback):
-    """Called by Hydra when a multirun starts."""
-
-    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Prepare the jobs of this command."""
-        JOBS.get().begin_multirun(config)
+"""Those of the current command line, for sweepers, which Hydra makes without them."""

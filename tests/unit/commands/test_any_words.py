@@ -17,7 +17,7 @@ WORD = st.text(max_size=12) | SYMBOLS | STATED | st.tuples(st.sampled_from(KEYS)
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=st.lists(WORD, min_size=1, max_size=2))
 @example(words=["model={a:1}"])
 @example(words=["model=${head_width:0,0}"])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
@@ -137,16 +137,6 @@ WORDS = st.builds(
     "{}{}={}".format, st.sampled_from(["", "", "+", "++"]), st.sampled_from(keys("train")), st.sampled_from(VALUES)
 )
 WORDS |= st.sampled_from(keys("train")).map("~{}".format)
-
-
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(word=WORDS)
-@example(word="hydra.verbose=[1]")
-def test_any_value_of_any_key_is_composed_or_refused_in_one_line(aiayn: Any, tmp_path: Path, word: str) -> None:
-    said = aiayn("train", word, "--cfg", "job")
-    assert said.code in (0, 2), said.err
-    assert said.code == 0 or (said.err.startswith("aiayn: ") and said.err.count("\n") == 1), said.err
-    assert not list(tmp_path.iterdir()), "no file is made"
 
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])

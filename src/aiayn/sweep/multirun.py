@@ -2,11 +2,13 @@
 
 import copy
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.core.utils import configure_log
 from hydra.plugins.config_source import ConfigSource
@@ -23,21 +25,23 @@ MOST_KEPT = 256
 
 def run_multirun(verb: str, overrides: Sequence[str], jobs: Jobs) -> None:
     """Run the jobs of a command; whatever Hydra, a sweeper or a launcher raises passes."""
-    with initialized():
+    with initialized(), ExitStack() as at_the_end:
         loader = GlobalHydra.instance().config_loader()
         words = [*overrides, "hydra.mode=MULTIRUN"]
         composed = loader.load_configuration(verb, words, run_mode=RunMode.MULTIRUN)
-        with allowed(composed):
-            configure_log(composed.hydra.hydra_logging, composed.hydra.verbose)
-            callbacks = UserCallbacks(composed)
-            jobs.begin_multirun(composed)
-            callbacks.on_multirun_start(composed, config_name=verb)
-            context = context_of(composed, callbacks=callbacks, loader=ComposedOnce(loader))
-            sweeper = Plugins.instance().instantiate_sweeper(
-                config=composed, hydra_context=context, task_function=jobs.task
-            )
-            sweeper.sweep(arguments=[*composed.hydra.overrides.task])
-            callbacks.on_multirun_end(composed, config_name=verb)
+        at_the_end.callback(setattr, HydraConfig.instance(), "cfg", HydraConfig.instance().cfg)
+        HydraConfig.instance().set_config(composed)
+        at_the_end.enter_context(allowed(composed))
+        configure_log(composed.hydra.hydra_logging, composed.hydra.verbose)
+        callbacks = UserCallbacks(composed)
+        jobs.begin_multirun(composed)
+        callbacks.on_multirun_start(composed, config_name=verb)
+        at_the_end.callback(callbacks.on_multirun_end, composed, config_name=verb)
+        context = context_of(composed, callbacks=callbacks, loader=ComposedOnce(loader))
+        sweeper = Plugins.instance().instantiate_sweeper(
+            config=composed, hydra_context=context, task_function=jobs.task
+        )
+        sweeper.sweep(arguments=[*composed.hydra.overrides.task])
 
 
 class ComposedOnce(ConfigLoader):

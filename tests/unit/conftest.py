@@ -30,6 +30,7 @@ def aiayn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         return Said(code, *capsys.readouterr())
 
     yield call
-    # `--info` has Hydra log all that it does, from then on.
+    # `--info` has Hydra log all that it does, from then on; a multirun of plan or check ends with all loggers disabled.
     root.setLevel(level)
     root.handlers[:] = handlers
+    logging.getLogger("aiayn").disabled = False

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from commands import Say
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 
-from aiayn.commands.front_end import main
 from aiayn.config.compose import register
 from aiayn.config.hydra_versions import initialized
 from aiayn.sweep.multirun import ComposedOnce
@@ -58,15 +58,15 @@ def test_another_process_gets_the_loader_without_what_is_kept(loader: ComposedOn
 
 @pytest.mark.parametrize("kind", ["run", "multirun"])
 def test_callbacks_are_called_and_stop_no_job(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    aiayn: Say, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "observing.py").write_text(OBSERVER)
     monkeypatch.syspath_prepend(tmp_path)
     flags = ["-m", "seed=1,2"] if kind == "multirun" else []
-    assert main(["plan", *flags, "scale=nano", "+hydra.callbacks.mine._target_=observing.Observer"]) == 0
+    said = aiayn("plan", *flags, "scale=nano", "+hydra.callbacks.mine._target_=observing.Observer")
     sys.modules.pop("observing")
     events = (tmp_path / "events").read_text().splitlines()
     jobs = ["on_job_start", "on_job_end"] * (2 if kind == "multirun" else 1)
+    assert said.code == 0, said.err
     assert events == [f"on_{kind}_start", *jobs, f"on_{kind}_end"]
-    assert "Observer.on_job_end: RuntimeError: mine" in capfd.readouterr().err
+    assert "Observer.on_job_end: RuntimeError: mine" in said.err

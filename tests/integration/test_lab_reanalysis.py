@@ -10,7 +10,7 @@ import pytest
 import lab_reanalysis
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_and_its_figure_are_recomputed_from_the_published_data_and_pages(
     recorded: Path, tmp_path: Path
 ) -> None:

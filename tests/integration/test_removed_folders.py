@@ -38,6 +38,7 @@ def test_a_run_folder_that_was_moved_is_not_made_again(
     assert read_record(record).status is Status.finished
 
 
+@pytest.mark.long
 def test_a_process_of_its_own_names_the_folder_that_was_moved(command_line: CommandLine, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     said = command_line(mover(runs, tmp_path / "moved", batch=4), f"paths.runs={runs}", "trainer.devices=2")

@@ -103,6 +103,7 @@ def test_data_is_kept_while_the_server_fails_and_a_cut_file_is_sent_once(
     assert attempt.is_sent
 
 
+@pytest.mark.long
 def test_what_a_killed_attempt_did_not_keep_is_sent_from_the_metrics(
     command_line: CommandLine,
     only_run: Find,

@@ -35,7 +35,10 @@ def test_rows_count_up_to_their_planned_steps_and_a_share_of_their_effects_is_as
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("steps", "remark"), [(20, "power is unknown"), (8000, "a_h1 7,000 of 8,000")])
+@pytest.mark.parametrize(
+    ("steps", "remark"),
+    [(20, "power is unknown"), pytest.param(8000, "a_h1 7,000 of 8,000", marks=pytest.mark.long)],
+)
 def test_a_plan_beyond_the_curves_of_the_published_runs_says_so(steps: int, remark: str, recorded: Path) -> None:
     """After 20 steps no published run has been validated; 8,000 none of them has, but for base_long and big."""
     rows = dict.fromkeys(("base", "a_h1"), PlannedRow((), {"optimization.max_steps": steps}, {}))

@@ -26,7 +26,7 @@ import torch.utils.cpp_extension
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_remarks_are_hidden_and_other_warnings_shown() -> None:
     environment = {**os.environ, "CUDA_HOME": "/nowhere"}  # a CUDA build of torch remarks on it where there is no GPU
     command = [sys.executable, "-c", CODE]

@@ -13,6 +13,6 @@ def check(config: TrainConfig) -> None:
 
 def main(config: TrainConfig) -> None:
     """Check the properties of the configuration's model and print them; RunFailedError if it lacks one."""
-    from aiayn.reports.model_check import print_contract  # imports torch
+    from aiayn.reports.model_check import print_checks  # imports torch
 
-    print_contract(config)
+    print_checks(config)

@@ -37,7 +37,7 @@ class CheckContent(Content):
     """The checks."""
 
 
-def print_contract(config: TrainConfig) -> None:
+def print_checks(config: TrainConfig) -> None:
     """Check the configuration's model; RunFailedError if it lacks a property."""
     found = check_model(config)
     lines = tuple((each.name, "ok" if each.passed else "FAILED", each.detail) for each in found)
